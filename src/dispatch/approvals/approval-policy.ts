@@ -1,8 +1,8 @@
 /**
- * Decides which calls need an approval: those of endpoints that say so themselves, and those that a
- * rule of `[[policies.approvals]]` matches first. The protocol's own methods need none, except for
- * starting the agents of this server: nobody could decide if CONFIRM needed an approval itself.
- * docs/approvals.md
+ * Decides which calls need an approval: calls of endpoints that demand one, and calls whose first
+ * matching rule of `[[policies.approvals]]` does. The protocol's own methods need none, except
+ * those that start agents of this server: if CONFIRM needed an approval, nobody could ever give
+ * one. docs/approvals.md
  */
 
 import { coerce } from "../../endpoint/input.ts";
@@ -19,12 +19,12 @@ import type { Caller } from "../caller/caller.ts";
 import type { ApprovalRule } from "../policy/policies-section.ts";
 import type { Route } from "../routes/route.ts";
 
-/** The approval that a call needs. */
+/** The approval that a call needs, with its time to live. */
 export interface ApprovalNeed {
   readonly ttlMs: number;
 }
 
-/** The versions that an approval is bound to beside the call. */
+/** The versions of endpoint and policy that an approval is bound to, besides the call itself. */
 export interface GovernedVersions {
   readonly endpoint_version: string;
   readonly policy_version: string;
@@ -39,19 +39,19 @@ interface CompiledRule extends ApprovalRule {
   readonly pattern: PathPattern | undefined;
 }
 
-/** The time for an approval where no rule says how long. */
+/** The time to live of an approval where no rule sets one. */
 const USUAL_TTL_SECONDS = 3_600;
-/** Tier A: what starts work of an agent; the rest of a run is about work that was begun. */
+/** The tier A methods that start an agent's work; later calls about a run only continue it. */
 const STARTING: ReadonlySet<string> = new Set(["EXECUTE", "FORK"]);
 
 export class ApprovalPolicy {
   readonly #rules: readonly CompiledRule[];
-  /** By route, those that can match a call of it. */
+  /** The rules that can match a call of a route, by route. */
   readonly #matching = new WeakMap<Governed, readonly CompiledRule[]>();
   readonly #versions = new WeakMap<Governed, GovernedVersions>();
   readonly #readings = new WeakMap<Governed, SegmentReading>();
 
-  /** Rules name agents by their Agent-IDs here. */
+  /** Takes rules whose agents are resolved to Agent-IDs. */
   constructor(rules: readonly ApprovalRule[]) {
     this.#rules = rules.map((rule) => ({
       ...rule,
@@ -59,7 +59,7 @@ export class ApprovalPolicy {
     }));
   }
 
-  /** The parts that a call needs; undefined: no approval. */
+  /** Returns the approval that a call needs; undefined if it needs none. */
   needFor(route: Governed, caller: Caller, path: string): ApprovalNeed | undefined {
     const own = ownApproval(route);
     if (own === undefined && this.#rules.length === 0) return undefined;
@@ -70,7 +70,7 @@ export class ApprovalPolicy {
     return own === undefined ? undefined : { ttlMs: USUAL_TTL_SECONDS * 1000 };
   }
 
-  /** Tells whether a call may need one, whose path is known no better than this template. */
+  /** Tells whether a call may need an approval when only this template of its path is known. */
   mayNeed(route: Governed, caller: Caller, template: string): boolean {
     if (ownApproval(route) !== undefined) return true;
     for (const { pattern, approval } of this.#rulesOf(route, caller)) {
@@ -81,23 +81,23 @@ export class ApprovalPolicy {
     return false;
   }
 
-  /** Tells whether some call of a route may need one. */
+  /** Tells whether any call of a route may need an approval. */
   isGoverning(route: Governed): boolean {
     const isRuled = this.#staticRulesOf(route).some(({ approval }) => approval === "operator");
     return isRuled || ownApproval(route) !== undefined;
   }
 
-  /** Tells whether a rule can match some call of a route. */
+  /** Tells whether the rule at this index can match any call of a route. */
   canMatch(index: number, route: Governed): boolean {
     return this.#staticRulesOf(route).some((rule) => rule === this.#rules[index]);
   }
 
-  /** The versions that an approval for a call of this route is good for. */
+  /** Returns the versions that an approval for a call of this route is valid for. */
   versionsOf(route: Governed): GovernedVersions {
     const known = this.#versions.get(route);
     if (known !== undefined) return known;
     const { tier, steps, definition } = route;
-    // No manifest shows a contract: its plan is all that tells it from another one for the pair.
+    // The manifest lists no contracts, so only the plan distinguishes two contracts for one pair.
     const plan = tier === "C" ? { steps } : {};
     const rules = this.#rules.map(({ pattern: _, ...rule }) => rule);
     const versions = {
@@ -115,7 +115,7 @@ export class ApprovalPolicy {
     );
   }
 
-  /** As the handler has it: `7.0` is 7 where a number is declared. */
+  /** Reads path segments as the handler does: `7.0` is 7 where a number is declared. */
   #readingOf(route: Governed): SegmentReading {
     const known = this.#readings.get(route);
     if (known !== undefined) return known;

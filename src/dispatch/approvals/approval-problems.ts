@@ -1,7 +1,7 @@
 /**
- * The faults of the rules of `[[policies.approvals]]`, and of a server whose endpoints ask for
- * approvals that nobody could give. A rule that would silently match nothing is told about: it may be
- * what was to keep a call from running.   docs/approvals.md
+ * Checks the rules of `[[policies.approvals]]`, and that approvals which endpoints demand can be
+ * given at all. A rule that can match nothing is reported: it may have been meant to stop a call.
+ * docs/approvals.md
  */
 import { hintOf } from "../../base/close-matches.ts";
 import { findPaced, type Paced } from "../../base/paced.ts";
@@ -17,29 +17,29 @@ import type { ApprovalRule, IdentityConfig } from "../policy/policies-section.ts
 import type { Route } from "../routes/route.ts";
 import { ApprovalPolicy } from "./approval-policy.ts";
 
-/** The rules that the rules are checked against. */
+/** The configuration that the rules are checked against. */
 interface ApprovalContext {
-  /** Name of the configuration file, for problems. */
+  /** The name of the configuration file, for problems. */
   readonly file: string;
   readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly routes: readonly Route[];
-  /** False if something is left out that a rule may be about. */
+  /** False if endpoints are missing that a rule may be about. */
   readonly isWhole: boolean;
   readonly identity: Pick<IdentityConfig, "operatorCertificates">;
   readonly tls: Pick<TlsConfig, "clientAuth">;
-  /** True if operators decide at a console, too, which asks for no certificate. */
+  /** True if operators can also decide at the console, which needs no client certificate. */
   readonly hasConsole: boolean;
 }
 
-/** The rules as they apply, and what is wrong with them. */
+/** The compiled rules, and the problems found in them. */
 export interface CompiledApprovals {
   readonly policy: ApprovalPolicy;
   readonly problems: readonly Problem[];
 }
 
-/** Compiles the rules, and says what is wrong with them; a route a step. */
+/** Compiles and checks the rules, one route a step. */
 export function* compilingApprovalPolicy(
   rules: readonly ApprovalRule[],
   context: ApprovalContext,
@@ -86,14 +86,14 @@ function checkRule(
   }
   const fault = path === undefined ? undefined : checkTemplate(path, names);
   if (fault !== undefined) tell("path", fault.message);
-  // An exception for an agent that is misspelt is none, and a demand would be no demand.
+  // A misspelt agent would silently disable the exception or the demand.
   if (agent !== undefined && directory.resolve(agent) === undefined && !isAgentId(agent)) {
     tell("agent", `can never match: no agent is called "${agent}"`);
   }
   return problems;
 }
 
-/** A rule that comes too late is an error; one for what is not there yet may be waiting for it. */
+/** Reports an unreachable rule as an error, and one that matches no endpoint yet as a warning. */
 function* checkReach(
   index: number,
   rules: readonly ApprovalRule[],
@@ -114,7 +114,7 @@ function* checkReach(
   return { ...place, message: "matches no endpoint that is served", severity: "warning" };
 }
 
-/** Tells whether one rule matches whatever another does. */
+/** Tells whether one rule matches every call that another matches. */
 function includes(wide: ApprovalRule, narrow: ApprovalRule): boolean {
   for (const name of ["impact", "method", "agent"] as const) {
     if (wide[name] !== undefined && wide[name] !== narrow[name]) return false;
@@ -127,7 +127,7 @@ function includes(wide: ApprovalRule, narrow: ApprovalRule): boolean {
   return compilePathPattern(wide.path).covers(compilePathPattern(narrow.path));
 }
 
-/** Calls would wait for ever, which keeps them from running: a warning, not an error. */
+/** Warns where no operator can decide: such calls wait for ever, which is safe, so it is no error. */
 function* checkOperators(
   policy: ApprovalPolicy,
   { file, identity, tls, hasConsole, routes }: ApprovalContext,

@@ -1,8 +1,8 @@
 /**
- * Approvals that hold for exactly one call. A call without one becomes an escalation, which operators
- * decide; with one it begins at most once: it is claimed in the turn in which its gate is passed, so
- * that one of many gets it, and used up in the store before its handler is called, so that no crash
- * lets it be used again.   docs/approvals.md
+ * Approvals, each valid for exactly one call. A call without one becomes an escalation that
+ * operators decide; a call with one starts at most once. The approval is claimed in the same turn
+ * in which its gate passes, so that only one of several requests gets it, and is used up in the
+ * store before the handler is called, so that no crash lets it be used again.   docs/approvals.md
  */
 import { type Holders, holding, mayHold } from "../../state/holders.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
@@ -50,7 +50,7 @@ interface ApprovalParts {
   readonly escalations: EscalationRegister;
   readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;
   readonly ahead: StepsAhead;
-  /** The processes over the store: the one that asked waits for the answer. */
+  /** The processes that share the store; the one that asked the question waits for its answer. */
   readonly holders: Holders;
 }
 
@@ -61,14 +61,14 @@ export class Approvals {
     this.#parts = parts;
   }
 
-  /** Tells whether an approval can ever be about a call of this route. */
+  /** Tells whether a call of this route can ever involve an approval. */
   mayConcern(route: Route): boolean {
     const { type } = route.definition.handler;
     const mayAskBack = type === "mcp_tool";
     return mayAskBack || route.steps !== undefined || this.#parts.policy.isGoverning(route);
   }
 
-  /** Undefined: the handler may be called at once. */
+  /** Checks the approval of a call; undefined if the handler may be called at once. */
   check(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const { policy, ahead } = this.#parts;
     const { caller, path } = exchange;
@@ -96,17 +96,17 @@ export class Approvals {
     return this.#present(exchange, route, presented);
   }
 
-  /** A call that needs no approval may bring the answer to what its upstream asked. */
+  /** Accepts the answer to an upstream's question with a call that needs no approval. */
   #checkAnswer(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const presented = exchange.header("escalation-id");
     if (presented === undefined || exchange.upstream?.ask === undefined) return undefined;
     const approval = this.#parts.escalations.find(presented)?.approval;
-    // An approval that is not needed any more is passed over.
+    // An approval that is no longer needed is ignored.
     if (approval !== undefined && approval.question === undefined) return undefined;
     return refuseUnreadable(exchange) ?? this.#present(exchange, route, presented);
   }
 
-  /** An upstream that asks back does so by the exchange of its call. */
+  /** Lets the upstream of an `mcp_tool` handler ask its question through the exchange. */
   #prepareUpstream(exchange: Exchange, route: Route): void {
     if (route.definition.handler.type !== "mcp_tool") return;
     const { onProgress } = exchange;
@@ -119,7 +119,7 @@ export class Approvals {
     };
   }
 
-  /** Tells whether a call would not simply be begun. */
+  /** Tells whether a call would have to wait for an approval, or would be refused for one. */
   isNeeded(route: Route, asked: Pick<Exchange, "caller" | "path" | "input">): boolean {
     const { policy, ahead } = this.#parts;
     const { caller, path } = asked;
@@ -127,7 +127,7 @@ export class Approvals {
     return ahead.refuse(route, asked) !== undefined;
   }
 
-  /** Keeps what became of a request that was begun under an approval. Never rejects. */
+  /** Stores the outcome of a request that started under an approval. Never rejects. */
   async keepOutcome(exchange: Exchange, response: Response): Promise<void> {
     const { approval } = exchange;
     if (approval?.isUsed !== true) return;
@@ -166,7 +166,7 @@ export class Approvals {
     const versions = policy.versionsOf(route);
     const call = approvedCall(exchange, versions, questionOf(escalation));
     const others = differences(escalation, call, route);
-    // A matter of another principal's, or of other agents that the work was done for, is not told about.
+    // An approval of another principal, or for work on behalf of other agents, is not disclosed.
     const isTheirs = others.includes("principal") || !isForSame(escalation, exchange.caller);
     if (isTheirs) return approvalMismatch(escalationId, []);
     if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
@@ -174,7 +174,7 @@ export class Approvals {
     if (refused !== undefined) return refused;
     if (others.length > 0) return approvalMismatch(escalationId, others);
     if (!isUsable(escalation, escalations.now())) return stillOpen(exchange, escalation);
-    // Used up here, the answer would never come to the call that asked.
+    // Using it up here would keep the answer from the process whose call is waiting for it.
     const resume = escalation.approval.question?.resume;
     if (resume !== undefined && !mayHold(this.#parts.holders, resume)) {
       return approvalElsewhere(escalation);
@@ -183,7 +183,7 @@ export class Approvals {
     return { kind: "step", take: () => this.#use(exchange, escalation) };
   }
 
-  /** The fate of the call that used it may have to be looked for. */
+  /** Refuses an approval that was used; the outcome of its call may have to be looked up first. */
   #refuseUsed(escalation: Escalation): Refusal | ApprovalStep | undefined {
     const { escalations } = this.#parts;
     const { approval, escalationId } = escalation;
@@ -193,12 +193,12 @@ export class Approvals {
     return { kind: "step", take: () => this.#lookUp(escalation) };
   }
 
-  /** Another process that serves has the call; only that one knows how far it is. */
+  /** Tells whether another live process runs the call; only that process knows its progress. */
   #isElsewhere(use: ApprovalUse): boolean {
     return use.outcome === undefined && !mayHold(this.#parts.holders, use);
   }
 
-  /** A process that has ended kept the record of its answer, or never answered. */
+  /** Looks up the outcome of a call of an ended process in the records; none means no answer. */
   async #lookUp(escalation: Escalation): Promise<Refusal> {
     const { escalations, ledger } = this.#parts;
     const { escalationId, agentId, approval } = escalation;
@@ -216,7 +216,7 @@ export class Approvals {
       const use = holding(this.#parts.holders, { at: Date.now(), responseId });
       isUsed = await escalations.use(escalationId, use);
     } catch (error) {
-      // Used or not, no call has begun under it here.
+      // Used or not, no call started under it here.
       this.#leave(escalationId, {});
       throw error;
     } finally {
@@ -230,14 +230,14 @@ export class Approvals {
       if (answer !== undefined) exchange.upstream = { ...exchange.upstream, answer };
       return undefined;
     }
-    // It was taken back, used or closed while the claim was on its way to the store.
+    // It was withdrawn, used or closed while the claim was being stored.
     const now = escalations.find(escalationId) ?? escalation;
     const use = now.approval?.use;
     if (use !== undefined) return approvalUsed(now, this.#isElsewhere(use));
     return this.#refuseClosed(now) ?? approvalRequired(now);
   }
 
-  /** The request was answered while its approval was used up: nothing begins that no record names. */
+  /** Refuses to start a call whose request was answered meanwhile: no record would name it. */
   async #refuseLate(escalation: Escalation): Promise<Refusal> {
     const { escalations } = this.#parts;
     const { escalationId } = escalation;
@@ -251,7 +251,10 @@ export class Approvals {
     return approvalUsed(escalations.find(escalationId) ?? escalation, false);
   }
 
-  /** Other processes do not look for the outcome of a call that this one has; it knows by the record itself. */
+  /**
+   * Leaves a failed write of the outcome to be retried: other processes do not look it up while
+   * this one lives.
+   */
   #leave(escalationId: string, outcome: ApprovalOutcome): void {
     const { escalations, holders } = this.#parts;
     if (holders.self !== undefined)
@@ -268,29 +271,29 @@ export class Approvals {
   }
 }
 
-/** Tells whether a call is made for those for whom its approval was asked. */
+/** Tells whether the call is made on behalf of the same agents and principals as the approval. */
 function isForSame({ approval }: Escalation, caller: Caller): boolean {
   return approval?.behalf === behalfOf(caller);
 }
 
-/** Nobody has decided yet. */
+/** Answers a call whose escalation nobody has decided yet. */
 function stillOpen(exchange: Exchange, escalation: Escalation): Refusal | ApprovalStep {
   if (escalation.approval?.question === undefined) return approvalRequired(escalation);
   return { kind: "step", take: async () => replyToUnanswered(exchange, escalation) };
 }
 
-/** Tells whether a call is a part of another one, which goes on without it or is over. */
+/** Tells whether a call cannot be repeated later: it is part of a composition, or its request is over. */
 function cannotComeBack({ inner, approval, isAnswered }: Exchange): boolean {
   if (inner === undefined) return false;
   return isAnswered || approval?.isUsed === true || isPart(inner.parent);
 }
 
-/** Tells whether a request, or what it was dispatched by, is a composition. */
+/** Tells whether a request or one of its ancestors is a composition. */
 function isPart({ route, inner }: Exchange): boolean {
   return route?.steps !== undefined || (inner !== undefined && isPart(inner.parent));
 }
 
-/** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */
+/** Refuses an input that no operator could read, or without a canonical form to bind to: 422. */
 function refuseUnreadable({ input }: Exchange): Refusal | undefined {
   const fault = unreadableFault(input);
   return fault && schemaViolation([{ path: "", ...fault }]);

@@ -1,8 +1,7 @@
 /**
- * The call that an approval is for: as operators read it, and as its digest is taken. Two requests
- * are one call where all of its members are the same, whatever they look like on the wire. And the
- * record of its answer, where it was made.
- * docs/approvals.md
+ * The call that an approval is for, as operators see it and as its digest is computed. Two requests
+ * are the same call if all its members are equal, however they were written on the wire. Also finds
+ * the record of the call's answer. docs/approvals.md
  */
 import { randomBytes } from "node:crypto";
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
@@ -15,26 +14,26 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../routes/route.ts";
 import type { GovernedVersions } from "./approval-policy.ts";
 
-/** The parts that tell one question about a call from another one. */
+/** The members that tell two questions about the same call apart. */
 type Question = Pick<ApprovedCall, "expires_at" | "nonce">;
 
 const VERSIONS: ReadonlySet<keyof ApprovedCall> = new Set(["endpoint_version", "policy_version"]);
 const NONCE_OCTETS = 16;
-/** Nobody reads longer calls, and many of them would be much to keep. */
+/** Nobody would read a longer call, and many of them would fill the store. */
 const MAX_CALL_OCTETS = 32_768;
 
-/** A question that is asked now. */
+/** Makes a question that is asked now. */
 export function newQuestion(expiresAt: number): Question {
   const nonce = randomBytes(NONCE_OCTETS).toString("base64url");
   return { expires_at: new Date(expiresAt).toISOString(), nonce };
 }
 
-/** The question that an escalation asks. */
+/** Returns the question that an escalation asks. */
 export function questionOf({ deadlineAt, approval }: Escalation): Question {
   return { expires_at: new Date(deadlineAt).toISOString(), nonce: approval?.nonce ?? "" };
 }
 
-/** A request as the call that somebody may approve. */
+/** Builds the call to approve from a request. */
 export function approvedCall(
   { caller, method, path, input }: Exchange,
   versions: GovernedVersions,
@@ -48,12 +47,12 @@ export function approvedCall(
   };
 }
 
-/** `sha256:` of a call; throws for an input that has no canonical form. */
+/** Returns the `sha256:` digest of a call. Throws for an input that has no canonical form. */
 export function callDigest(call: ApprovedCall): string {
   return canonicalDigest({ ...call });
 }
 
-/** The call as it is shown and kept: without the secrets that its endpoint keeps nowhere. */
+/** Returns the call as it is shown and stored, with its endpoint's secrets concealed. */
 export function shownCall(
   call: ApprovedCall,
   { concealment }: Pick<Route, "concealment">,
@@ -61,7 +60,7 @@ export function shownCall(
   return concealment === undefined ? call : concealment.value(call);
 }
 
-/** The members in which a call is another one than that of an escalation. */
+/** Returns the members in which a call differs from the call of an escalation. */
 export function differences(
   escalation: Escalation,
   call: ApprovedCall,
@@ -72,17 +71,17 @@ export function differences(
   const names = Object.keys(call) as (keyof ApprovedCall)[];
   const others = names.filter((name) => canonicalText(asked[name]) !== canonicalText(shown[name]));
   const isSame = others.length > 0 || callDigest(call) === escalation.approval?.digest;
-  // Values that are concealed alike may be different all the same.
+  // Equal concealed values may hide different ones, so the digest of the whole call decides.
   return isSame ? others : ["input"];
 }
 
-/** The principal that an escalation is for; undefined: an agent asked for itself. */
+/** Returns the principal that an escalation is for; undefined if the agent asked for itself. */
 export function principalOf(escalation: Escalation): string | undefined {
   if (escalation.approval === undefined) return escalation.principalId;
   return textIn(askedOf(escalation)["principal"]);
 }
 
-/** Tells whether nothing but the server's own files has changed since the question. */
+/** Tells whether only the server's own files have changed since the question was asked. */
 export function isOutdatedOnly(members: readonly (keyof ApprovedCall)[]): boolean {
   return members.every((name) => VERSIONS.has(name));
 }
@@ -92,12 +91,12 @@ function askedOf({ context }: Escalation): JsonRecord {
   return recordIn(call);
 }
 
-/** Tells whether an input can be put before an operator. */
+/** Tells whether an input can be shown to an operator. */
 export function isReadable(input: JsonRecord): boolean {
   return unreadableFault(input) === undefined;
 }
 
-/** Why no operator could read an input, or no approval be bound to it; undefined: it can be approved. */
+/** Says why no operator could read an input or no approval be bound to it; undefined if both work. */
 export function unreadableFault(
   input: JsonRecord,
 ): { readonly keyword: string; readonly message: string } | undefined {
@@ -113,21 +112,21 @@ export function unreadableFault(
   return { keyword: "maxLength", message };
 }
 
-/** The ids that the answer is known by. */
+/** The call whose answer is looked up. */
 interface AnswerMark {
   readonly responseId: string;
-  /** When the call began, in milliseconds since the epoch. */
+  /** The start of the call, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** As many records of one agent as are read for it; those of a running process are known without. */
+/** The most records of an agent that are searched; a running process needs no search for its own. */
 const MAX_RECORDS = 10_000;
-/** A chain's times never go back, the machine's clock may. */
+/** The tolerance for clock steps: a chain's times never go back, but the machine's clock may. */
 const CLOCK_STEP_MS = 3_600_000;
 
 /**
- * The answer as its record has it, also one that an earlier process gave: found in the chain of the agent
- * that was answered, from its end back to the time of the call; undefined: there is no such record.
+ * Finds the recorded answer of a call, even of an earlier process: it walks the agent's chain from
+ * its head back to the time of the call. Undefined if there is no such record.
  */
 export async function findAnswer(
   ledger: Pick<Ledger, "currentHeadOf" | "find">,

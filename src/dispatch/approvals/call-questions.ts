@@ -1,8 +1,8 @@
 /**
- * Calls that operators are asked about, as escalations: one that needs an approval, or whose upstream
- * asks a question in the middle of it. That is bound to its call as an approval is, an operator answers
- * it by CONFIRM with `content`, and the same call, repeated with its Escalation-ID, goes on with that
- * answer.   docs/approvals.md, docs/mcp-servers.md
+ * Escalations about calls: one that needs an approval, or whose upstream asks a question midway. A
+ * question is bound to its call like an approval; an operator answers it by CONFIRM with `content`,
+ * and the same call, repeated with its Escalation-ID, continues with that answer.
+ * docs/approvals.md, docs/mcp-servers.md
  */
 import { hash } from "node:crypto";
 import { given, type JsonRecord } from "../../base/json-value.ts";
@@ -28,10 +28,10 @@ interface CallQuestionParts {
   readonly escalations: Pick<EscalationRegister, "open" | "now">;
 }
 
-/** The time where no rule gives one. */
+/** The time to live of a question where no rule sets one. */
 const USUAL_TTL_MS = 3_600_000;
 
-/** Puts a question before the operators. */
+/** Puts an upstream's question before the operators. */
 export async function askOperators(
   parts: CallQuestionParts,
   exchange: Exchange,
@@ -39,7 +39,7 @@ export async function askOperators(
   question: UpstreamQuestion,
 ): Promise<AskingOutcome> {
   const { caller, path } = exchange;
-  // The upstream has begun, whatever becomes of its question.
+  // The upstream has already started, even if its question fails.
   exchange.markActed();
   if (!isReadable(exchange.input)) return { kind: "impossible" };
   const { message, schema, resume, upstream } = question;
@@ -54,17 +54,15 @@ export async function askOperators(
   return { kind, answer: new AwaitedAnswer(questionBody(opening.escalation)) };
 }
 
-/** The words of an escalation about a call. */
+/** The content of an escalation about a call. */
 interface Asking extends Pick<NonNullable<Escalation["approval"]>, "question"> {
   readonly kind: "approval" | "elicitation";
   readonly ttlMs: number;
-  /** Members of its context beside those that all have. */
+  /** Members of its context besides the common ones. */
   readonly shown?: JsonRecord;
 }
 
-/**
- * Puts a call before the operators, and notes that the request is about it; one that was asked already is asked once.
- */
+/** Opens an escalation for a call and notes it on the request; a repeated call reuses its escalation. */
 export async function escalateCall(
   { policy, escalations }: CallQuestionParts,
   exchange: Exchange,
@@ -78,7 +76,7 @@ export async function escalateCall(
   const { description, semantic } = route.definition;
   const payer = payerOf(exchange);
   const delegatedBy = delegatorsOf(caller);
-  // Equal for two that ask for the same call; a question's is never that of an approval.
+  // Equal for two requests of the same call, but a question's never equals an approval's.
   const lasting = callDigest({ ...call, expires_at: "", nonce: "" });
   const behalf = behalfOf(caller);
   const asking = [...(kind === "approval" ? [] : [kind]), lasting, ...(behalf ? [behalf] : [])];
@@ -101,24 +99,24 @@ export async function escalateCall(
   return opening;
 }
 
-/** Notes the escalation that a request is about; nothing was begun under it yet. */
+/** Notes the escalation that a request is about; nothing has started under it yet. */
 export function noteEscalation(exchange: Exchange, { escalationId, approval }: Escalation): void {
   exchange.noteApproval({ escalationId, digest: approval?.digest, isUsed: false });
 }
 
-/** The answer to the question of an escalation; undefined: it asks none. */
+/** Returns the answer to the question of an escalation; undefined if it asks none. */
 export function answerOf({ approval, decision }: Escalation): UpstreamAnswer | undefined {
   const question = approval?.question;
   return question && { content: decision?.content ?? {}, resume: question.resume };
 }
 
-/** 202: nobody has answered yet. */
+/** Replies 202 while nobody has answered the question. */
 export function replyToUnanswered(exchange: Exchange, escalation: Escalation): Reply {
   exchange.markAwaiting();
   return replyLater(questionBody(escalation));
 }
 
-/** 422, by the errors that the endpoint declares: the question has no answer, and gets none. */
+/** Refuses with 422 and an error that the endpoint declares: the question will get no answer. */
 export function refuseUnanswered({ escalationId, decision }: Escalation): Refusal {
   const details = given({ escalation_id: escalationId, reason: decision?.reason });
   if (decision?.operator === undefined && decision?.agentId === undefined) {

@@ -1,6 +1,7 @@
 /**
- * CONFIRM: its body, in the words of the draft or in older ones, and the things that it can decide: escalations,
- * notifications, runs. 422 without a target or without one of three verdicts.   AGTP "CONFIRM"
+ * CONFIRM: its body, in the words of the draft or older ones, and the kinds of things that it
+ * decides: escalations, notifications, runs. 422 without a target or without one of three verdicts.
+ * AGTP "CONFIRM"
  */
 
 import { isRecord, type JsonRecord, textIn, textsIn } from "../../base/json-value.ts";
@@ -15,9 +16,9 @@ export interface Confirmation {
   readonly targetId: string;
   readonly status: Verdict;
   readonly reason: string | undefined;
-  /** A JSON value. */
+  /** Any JSON value. */
   readonly attestation: unknown;
-  /** The answer to what an upstream asked. */
+  /** The answer to an upstream's question. */
   readonly content: JsonRecord | undefined;
 }
 
@@ -26,7 +27,7 @@ const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
 const MAX_ATTESTATION_BYTES = 4_096;
 const MAX_CONTENT_BYTES = 32_768;
 
-/** Parameters of CONFIRM; some of what is confirmed knows more. */
+/** The input schema of CONFIRM; some kinds accept further members. */
 export const CONFIRM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -43,14 +44,14 @@ export const CONFIRM_SCHEMA: JsonSchema = {
   examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
 };
 
-/** Synonyms of the draft's three words. */
+/** Synonyms of the draft's three verdicts. */
 const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
   accepted: ["accepted", "accept", "approved", "approve", "confirmed", "confirm"],
   rejected: ["rejected", "reject", "denied", "deny", "declined", "decline"],
   deferred: ["deferred", "defer"],
 };
 
-/** Reads a call of CONFIRM. */
+/** Reads the input of CONFIRM. */
 export function readConfirmation({ input }: Pick<Call, "input">): Confirmation | Refusal {
   const { target_id, escalation_id, notification_id, attestation_target, attestation } = input;
   const names = [target_id, escalation_id, notification_id, attestation_target];
@@ -86,18 +87,18 @@ function verdictOf(written: unknown): Verdict | undefined {
 }
 
 /**
- * Undefined: what is confirmed is of another kind, or must look as if it were; the next one is
- * asked, and 404 is answered where none is left.
+ * The result of one kind; undefined if the target is of another kind, or must look like it. Then
+ * the next kind is asked, and 404 answers if none is left.
  */
 export type Confirmed = Promise<HandlerResult | Refusal | undefined>;
 
-/** One kind of things that wait for a decision. */
+/** A kind of thing that waits for a decision. */
 export interface Confirmable {
-  /** `byNext` has the kinds after this one decide, for one that has its part to do afterwards. */
+  /** Decides the target; `byNext` lets the later kinds decide first, for a kind that acts afterwards. */
   confirm(confirmation: Confirmation, source: CausingRequest, byNext: () => Confirmed): Confirmed;
 }
 
-/** The answer of the first kind that has one. */
+/** Returns the result of the first kind that has one. */
 export async function confirmBy(
   [kind, ...rest]: readonly Confirmable[],
   confirmation: Confirmation,

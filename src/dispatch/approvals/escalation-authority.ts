@@ -1,8 +1,8 @@
 /**
  * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
- * Never the agent that escalated, nor one that handed the work on to it, whatever it holds: nobody
- * approves of itself. A call that needs an approval, and a tool that has changed, are decided by
- * operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
+ * The agent that escalated may never decide, nor may one that delegated the work to it, whatever
+ * scopes they hold. A call that needs an approval, and a changed tool, are decided by an operator's
+ * certificate alone, and by no agent's scope.   AGTP "CONFIRM"
  */
 import { changedToolOf } from "../../handlers/mcp/changed-tool.ts";
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";
@@ -15,12 +15,12 @@ import type { Refusal } from "../refusals/refusal.ts";
 import { confirmationForbidden } from "../refusals/task-refusals.ts";
 import { principalOf } from "./approved-call.ts";
 
-/** Tells whether an operator asks: by its certificate, or by the scope of operators. */
+/** Tells whether the asker is an operator, by its certificate or by the scope of operators. */
 export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
   return operatorOf(peer, policy) !== undefined || seesAll(caller);
 }
 
-/** Tells whether the escalation is the asker's own, was sent to it, or is an operator's to see. */
+/** Tells whether the asker may see an escalation: its own, sent to it, or as an operator. */
 export function maySee(
   escalation: Escalation,
   asker: QueryCaller,
@@ -33,7 +33,7 @@ export function maySee(
   return isOwn || isAsked || isApprover(escalation, asker) || isOperating(asker, policy);
 }
 
-/** As what the asker may decide, or why it may not. */
+/** Returns the authority by which the asker may decide, or the refusal. */
 export function authorityOver(
   escalation: Escalation,
   asker: QueryCaller,
@@ -41,7 +41,7 @@ export function authorityOver(
 ): Decision["authority"] | Refusal {
   const { agentId, recipient, delegatedBy = [] } = escalation;
   const own = asker.caller.agentId;
-  // Nor with its certificate alone, which may be an operator's as well.
+  // The certificate alone does not help either, since it may be an operator's as well.
   if ((own ?? asker.caller.certifiedAs) === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
   }
@@ -65,13 +65,13 @@ export function authorityOver(
   );
 }
 
-/** The asker, and the agents whose word it was to hand on. */
+/** Returns the asker and the agents that delegated to it. */
 function speakersOf({ caller }: QueryCaller): readonly string[] {
   const { agentId = caller.certifiedAs } = caller;
   return agentId === undefined ? delegatorsOf(caller) : [agentId, ...delegatorsOf(caller)];
 }
 
-/** Tells whether the asker holds the approver's scope. A stranger's claim grants nothing. */
+/** Tells whether the asker holds the approver's scope. An unknown agent's claim grants nothing. */
 function isApprover({ approverScope }: Escalation, { caller }: QueryCaller): boolean {
   const isKnown = caller.document !== undefined && approverScope !== undefined;
   return isKnown && caller.authority.covers(approverScope);

@@ -1,10 +1,10 @@
-/** The events about escalations in an agent's stream.   AGTP-LOG "Local Stream" */
+/** Events about escalations in the stream of an agent.   AGTP-LOG "Local Stream" */
 import { given, type JsonRecord } from "../../base/json-value.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { StreamEvent } from "../stream-events.ts";
 
-/** An event about an escalation, for the stream of the agent that escalated. */
+/** Builds an event about an escalation, for the stream of the agent that escalated. */
 export function escalationEvent(
   type: "escalation_decided" | "escalation_expired" | "escalation_voted",
   { escalationId, agentId, taskId, sessionId, status, decision, approval }: Escalation,

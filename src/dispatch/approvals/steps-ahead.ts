@@ -1,7 +1,7 @@
 /**
- * Looks ahead at what a composition will dispatch: a step that needs an approval of its own fails it
- * before anything ran, because nobody could approve the rest of a call that is half done. What cannot
- * be known before it runs is judged by all that it may be.   docs/approvals.md
+ * Looks ahead at the dispatches of a composition: a step that needs its own approval fails the
+ * composition before it starts, because nobody could approve the rest of a half-finished call. A
+ * step that is not yet known is judged by every route that it may reach.   docs/approvals.md
  */
 
 import type { Paced } from "../../base/paced.ts";
@@ -19,7 +19,7 @@ import { namedError, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 import type { ApprovalPolicy } from "./approval-policy.ts";
 
-/** The endpoints that the steps lead to. */
+/** The policies and the endpoints that the steps may reach. */
 interface StepsAheadParts {
   readonly policy: ApprovalPolicy;
   readonly registry: Pick<EndpointRegistry<Route>, "find" | "entries">;
@@ -28,15 +28,15 @@ interface StepsAheadParts {
 
 type Asker = Pick<Exchange, "caller">;
 
-/** As deep as dispatches go. */
+/** The depth limit of dispatches. */
 const MAX_DEPTH = 16;
 const MAX_PAIRS = 1_000;
 
 export class StepsAhead {
   readonly #parts: StepsAheadParts;
-  /** By pair with parameters: what it may lead to. Proposals name pairs of their own. */
+  /** The routes that a pair with parameters may reach. Bounded, since proposals bring their own pairs. */
   readonly #candidates = recentlyUsed<readonly Route[]>(MAX_PAIRS);
-  /** Nothing is looked at where nothing ever needs an approval. */
+  /** False if no route ever needs an approval, so that no look-ahead is made. */
   readonly #isNeeded: boolean;
 
   private constructor(parts: StepsAheadParts, isNeeded: boolean) {
@@ -44,7 +44,7 @@ export class StepsAhead {
     this.#isNeeded = isNeeded;
   }
 
-  /** Looks for a route that may need an approval, a route a step. */
+  /** Searches for a route that may need an approval, one route a step. */
   static *creating(parts: StepsAheadParts): Paced<StepsAhead> {
     for (const route of parts.registry.entries) {
       if (parts.policy.isGoverning(route)) return new StepsAhead(parts, true);
@@ -53,7 +53,7 @@ export class StepsAhead {
     return new StepsAhead(parts, false);
   }
 
-  /** 422 for a composition with a step that would have to wait. */
+  /** Refuses a composition with a step that would have to wait for an approval: 422. */
   refuse(route: Route, { caller, input }: Asker & Pick<Exchange, "input">): Refusal | undefined {
     if (!this.#isNeeded || route.steps === undefined) return undefined;
     const known = { input, isWhole: true };
@@ -85,7 +85,7 @@ export class StepsAhead {
     return this.#leadsOn(match.entry, { input, isWhole: asked.isWhole }, asker, depth);
   }
 
-  /** A composition within one, or EXECUTE of something else. */
+  /** Follows a nested composition, or the action that EXECUTE names. */
   #leadsOn(route: Route, known: KnownInput, asker: Asker, depth: number): boolean {
     const led = route.leadsTo?.(known.input, asker.caller.agentId);
     if (led !== undefined) return this.#pairNeedsApproval({ ...known, ...led }, asker, depth + 1);

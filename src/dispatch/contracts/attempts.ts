@@ -1,10 +1,10 @@
 /**
- * The last attempts to negotiate that came to nothing, each under the id that its 464 carried, for
- * INSPECT. The oldest are forgotten.   AGTP "INSPECT", AGTP-API §10.1.2
+ * The most recent failed negotiations, each under the id that its 464 carried, for INSPECT. The
+ * oldest are dropped.   AGTP "INSPECT", AGTP-API §10.1.2
  */
 import { uuidv7 } from "../../identity/uuid.ts";
 
-/** An attempt, as INSPECT shows it; keys are the wire's own. */
+/** An attempt, as INSPECT shows it; keys are the wire's. */
 interface NegotiationAttempt {
   readonly attempt_id: string;
   readonly agent_id: string;
@@ -22,7 +22,7 @@ interface NegotiationAttempt {
 const REMEMBERED = 1_000;
 const PER_AGENT = 200;
 
-/** An attempt between the one before and the one after it, and before its agent's next. */
+/** An attempt, linked to its neighbours in time and to its agent's next one. */
 interface Kept {
   id: string;
   attempt: Omit<NegotiationAttempt, "attempt_id" | "at">;
@@ -39,14 +39,14 @@ interface Share {
   count: number;
 }
 
-/** Kept in two chains: to forget the oldest takes no search, however many there are (2 µs with a map). */
+/** Attempts in linked lists, so that the oldest is dropped without a search (2 µs with a map). */
 export class Attempts {
   readonly #shares = new Map<string, Share>();
   #oldest: Kept | undefined;
   #newest: Kept | undefined;
   #size = 0;
 
-  /** Remembers an attempt, and answers its id. */
+  /** Adds an attempt and returns its id. */
   add(attempt: Kept["attempt"]): string {
     const { agent_id: agentId } = attempt;
     const share = this.#shares.get(agentId);
@@ -54,7 +54,7 @@ export class Attempts {
     else if (this.#size >= REMEMBERED && this.#oldest !== undefined) {
       const { agent_id: other } = this.#oldest.attempt;
       const others = this.#shares.get(other);
-      // The oldest of all is the oldest of its agent.
+      // The oldest attempt overall is also the oldest of its agent.
       if (others !== undefined) this.#dropOldestOf(other, others);
     }
     const id = `rcns-${uuidv7()}`;
@@ -88,7 +88,7 @@ export class Attempts {
     share.count += 1;
   }
 
-  /** Nobody drives out what others may still ask for, as long as there is room. */
+  /** Drops an agent's oldest attempt; agents evict only their own while there is room. */
   #dropOldestOf(agentId: string, share: Share): void {
     const { before, after, nextOfAgent } = share.oldest;
     if (before === undefined) this.#oldest = after;

@@ -1,6 +1,6 @@
 /**
- * Events about contracts, in the lifecycle stream of the agent whose they are; and the contract that a
- * call is about, with its actor.   AGTP-API §10.1.4
+ * Events about contracts, in the lifecycle stream of the contract's agent; also finds the contract
+ * and the actor that a call names.   AGTP-API §10.1.4
  */
 import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";
@@ -11,24 +11,24 @@ import { contractNotFound } from "../refusals/refuse-contract.ts";
 import type { ExchangeView } from "../routes/route.ts";
 import { type CausingRequest, createStreamRecorder, type EventParts } from "../stream-events.ts";
 
-/** An event in an agent's lifecycle stream, about one of its contracts. */
+/** An event in an agent's lifecycle stream about one of its contracts. */
 interface ContractEvent {
   readonly type: "rcns_release" | "rcns_revoke" | "rcns_propose_accepted";
   readonly contract: Contract;
   readonly reason?: string | undefined;
-  /** The actor that the request names; the agent that called is another member. */
+  /** The actor that the request names; the calling agent is a separate member. */
   readonly actor?: string | undefined;
-  /** Undefined: the server itself. */
+  /** The agent that acted; undefined for the server itself. */
   readonly actorAgentId?: string | undefined;
 }
 
-/** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
+/** Writes events as the next records of their agents' chains, and returns their Audit-IDs. */
 export type RecordEvents = (
   events: readonly ContractEvent[],
   cause?: CausingRequest,
 ) => Promise<readonly string[]>;
 
-/** Records events, those of one cause together. */
+/** Creates a recorder that writes the events of one cause together. */
 export function createContractRecorder(parts: EventParts): RecordEvents {
   const record = createStreamRecorder(parts);
   return (events, cause) => {
@@ -65,7 +65,7 @@ function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEv
   };
 }
 
-/** The principal of the call, and the agent that made it. */
+/** Returns the actor that the call names, and the agent that made the call. */
 export function actorOf(
   call: Call,
   { caller }: ExchangeView,
@@ -73,7 +73,7 @@ export function actorOf(
   return { actor: textOf(call, "actor"), actorAgentId: caller.agentId };
 }
 
-/** The contract that a call names, or what to answer instead. */
+/** Returns the contract that a call names, or a refusal. */
 export function contractOf(
   { register }: { readonly register: Pick<ContractRegister, "find"> },
   call: Call,
@@ -87,7 +87,7 @@ export function contractOf(
   return contract ?? contractNotFound();
 }
 
-/** A member of the input that is a text and not empty. */
+/** Returns a member of the input if it is a non-empty text. */
 export function textOf({ input }: Call, name: string): string | undefined {
   const value = input[name];
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -1,8 +1,7 @@
 /**
- * Contracts as routes: the agreed schemas compiled when somebody calls, and the captured plan run as
- * any composition is. A contract that ends before it runs is refused as one that is over when it is
- * presented; one that ends while it runs takes no further step.
- * AGTP-API §10.1.1, §10.5, §10.7
+ * Contracts as routes: the agreed schemas are compiled on the first call, and the captured plan
+ * runs like any composition. A contract that ends before it runs is refused like an ended one that
+ * is presented; one that ends while it runs takes no further step. AGTP-API §10.1.1, §10.5, §10.7
  */
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { type Contract, contractDefinition } from "../../endpoint/contract.ts";
@@ -27,16 +26,16 @@ import type { Attempts } from "./attempts.ts";
 interface ContractRoutesOptions {
   readonly register: Pick<ContractRegister, "find" | "present" | "change">;
   readonly attempts: Attempts;
-  /** Hears of each contract that its agent agreed to, once. */
+  /** Called once for each contract that its agent agreed to. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
   readonly isFloor: FloorCheck;
-  /** Schemas were checked when they were proposed; those that say the same are one. */
+  /** Compiles a schema that was checked when it was proposed; equal schemas share one result. */
   compile(schema: Contract["endpoint"]["input_schema"]): CompiledSchema;
 }
 
 /**
- * Routes that are kept ready, of some 3 KB each. Of 10,000 called in turn, 500 had each call build its own: 60 % of
- * the requests of ten contracts where it is 81 % now.
+ * Cached routes, of some 3 KB each. With 10,000 contracts called in turn, a cache of 500 made each
+ * call build its route: 60 % of the throughput of ten contracts, against 81 % now.
  */
 const READY = 10_000;
 
@@ -44,14 +43,14 @@ export class ContractRoutes {
   readonly #options: ContractRoutesOptions;
   readonly #routes = recentlyUsed<Route>(READY);
   readonly #shapes = new WeakMap<CompiledSchema, InputShape>();
-  /** Contracts that are being agreed to, by id: whoever presents one meanwhile waits. */
+  /** Agreements in progress, by contract id; a call that presents such a contract waits. */
   readonly #agreements = new Map<string, Promise<void>>();
 
   constructor(options: ContractRoutesOptions) {
     this.#options = options;
   }
 
-  /** The route of a contract that may be called. */
+  /** Returns the route of a contract that may be called. */
   routeOf(contract: Contract): Route {
     const known = this.#routes.get(contract.synthesisId);
     if (known !== undefined) return known;
@@ -61,8 +60,8 @@ export class ContractRoutes {
   }
 
   /**
-   * Puts a contract in the place of an endpoint: by the header that presents it, or by its owner's call. 400
-   * `contract-mismatch` where it is for another pair.   AGTP-API §10.1.4
+   * Puts a contract in the place of an endpoint, for the caller that presents it or for its owner.
+   * 400 `contract-mismatch` if it is for another pair.   AGTP-API §10.1.4
    */
   bind(exchange: Exchange, contract: Contract): Refusal | undefined {
     const { method, path } = contract.endpoint;
@@ -94,7 +93,8 @@ export class ContractRoutes {
       const result = await run(this.#guard(call, synthesisId));
       return withContract(asAgreed(result, plan, output), synthesisId);
     };
-    // The handler checks the output: it is the caller's own, and what fails it is told.
+    // The handler checks the output itself: the schema is the caller's own, and the caller is shown
+    // what fails it.
     const input = compile(endpoint.input_schema);
     const shape = this.#shapes.get(input) ?? inputShape(input.schema);
     this.#shapes.set(input, shape);
@@ -104,8 +104,8 @@ export class ContractRoutes {
   }
 
   /**
-   * Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. It may be over by
-   * the end of this: another node may have ended it.
+   * Accepts a contract that a 461 offered, as presenting it does; undefined if it was accepted
+   * before. It may have ended by the time this resolves, since another node may have ended it.
    */
   agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
     const { synthesisId } = contract;
@@ -122,7 +122,7 @@ export class ContractRoutes {
     return agreement;
   }
 
-  /** The call of a contract, whose steps are refused from the moment that the contract is over. */
+  /** Wraps a call so that its further steps are refused once the contract ends. */
   #guard(call: Call, synthesisId: string): Call {
     const { register } = this.#options;
     const dispatch: Call["dispatch"] = (method, path, input) => {
@@ -139,9 +139,9 @@ function asRecipe(plan: Contract["plan"]) {
 }
 
 /**
- * A result as it is, unless the contract's output schema does not describe it. Such a one fails the
- * composition at its last step and is told with it: the steps have done their work, and the schema
- * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
+ * Returns a result that the contract's output schema accepts. Any other fails the composition at
+ * its last step and is included in the error: the steps did their work, and since the schema is the
+ * agent's own, only the agent can judge the mismatch.   AGTP-API §10.1.5, §12.1
  */
 function asAgreed(
   result: HandlerResult,
@@ -164,7 +164,7 @@ function asAgreed(
   };
 }
 
-/** Every answer under a contract says which one, failures too. */
+/** Adds the contract's id to every answer, including failures. */
 function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
   const header = { "Contract-Synthesized": synthesisId };
   if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };

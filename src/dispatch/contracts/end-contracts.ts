@@ -1,7 +1,7 @@
 /**
- * The end of contracts: one that somebody asks to end, and those that end with a session or with a method of the
- * catalog. Each has an event in the stream of its agent as soon as it is over, whatever becomes of the others.
- * AGTP-API §4.5, §10.1.4, §10.8
+ * Ends contracts: one on request, or all of a session or of a removed method. Each has an event in
+ * its agent's stream as soon as it has ended, even if ending another one fails. AGTP-API §4.5,
+ * §10.1.4, §10.8
  */
 import type { Contract } from "../../endpoint/contract.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
@@ -22,13 +22,13 @@ interface ContractEnds {
 export interface ContractEnd {
   readonly contract: Contract;
   readonly state: "revoked" | "released";
-  /** The event's word for it. */
+  /** The reason in the event. */
   readonly reason: string;
-  /** Told to a caller that presents it; the reason unless given. */
+  /** The explanation for a caller that presents it; defaults to the reason. */
   readonly explanation?: string;
 }
 
-/** Ends contracts; answers those that were ended by this: another node may have been first. */
+/** Ends contracts and returns those that this call ended; another node may have been first. */
 export async function endContracts(
   { register, record }: ContractEnds,
   ends: readonly ContractEnd[],
@@ -50,7 +50,7 @@ interface AskedEnd extends Pick<ContractEnd, "contract" | "state"> {
 const EVENT_TYPES = { revoked: "rcns_revoke", released: "rcns_release" } as const;
 
 /**
- * Ends a contract since somebody asks for it. Nobody is told that it was over already before that holds on every
+ * Ends a contract on request. Nobody is told that it had already ended until that holds on every
  * node.   AGTP-API §10.1.4
  */
 export async function endContract(
@@ -69,7 +69,7 @@ export async function endContract(
   return floorResult(call, { ...answer, event_type: type, audit_id: auditId });
 }
 
-/** The end of the session that a contract is of; undefined: it goes on, or the contract outlives it. */
+/** Returns the end of a contract's session; undefined if it continues or the contract outlives it. */
 export function sessionEndOf(
   suspensions: Pick<SuspensionRegister, "holdOf">,
   { agentId, sessionId, isPersistent }: Contract,
