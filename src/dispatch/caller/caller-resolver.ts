@@ -1,8 +1,8 @@
 /**
- * Resolves what a request says of its caller to the agent's document, the certificate that binds it, and
- * the scopes that this request acts under. What the same agent says again is remembered.
- * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
- * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
+ * Resolves a request's caller: the agent's document, the certificate that binds it, and the scopes
+ * that this request acts under. Results are cached per agent and claim. 400 malformed · 401
+ * unknown, or proven to be another · 262 a claim that the document does not grant · 455 a claim
+ * beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */
 
 import { flatText } from "../../base/kept-text.ts";
@@ -27,7 +27,7 @@ import {
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 
-/** The caller of a request, and the reason to refuse it if there is one. */
+/** The resolved caller, and the refusal of its request if there is one. */
 export interface Resolution {
   readonly caller: Caller;
   readonly refusal: Refusal | undefined;
@@ -39,7 +39,7 @@ export type CallerResolver = (
   peer: Pick<Peer, "certificate" | "speaksAs" | "scopes">,
 ) => Resolution | Refusal;
 
-/** Resolved claims are remembered, so that a busy agent's header is parsed once: so many places for each agent. */
+/** Cached claims, so that a busy agent's header is parsed once; the cache grows with the agents. */
 const LEAST_PLACES = 4_096;
 const MOST_PLACES = 65_536;
 const PLACES_AN_AGENT = 4;
@@ -49,14 +49,14 @@ interface RememberedClaim {
   readonly agentId: string;
   readonly claim: string | undefined;
   readonly certificate: ClientCertificate | undefined;
-  /** The scopes of a token; the same list as long as the token is remembered. */
+  /** The scopes of a token, by identity: the same list as long as the token is cached. */
   readonly committed: readonly string[] | undefined;
-  /** True when this server itself spoke as the agent. */
+  /** True if this server itself spoke as the agent. */
   readonly isOwn: boolean;
   readonly resolution: Resolution;
 }
 
-/** A resolver over the agents this server knows. */
+/** Creates a resolver over the agents that this server knows. */
 export function createCallerResolver(
   directory: AgentDirectory,
   policy: IdentityConfig,
@@ -70,7 +70,7 @@ export function createCallerResolver(
     const place = placeOf(agentId, claim) & (places - 1);
     const isOwn = speaksAs === agentId;
     const first = remembered[place];
-    // Nothing is made for the caller who is looked for first: each request is one.
+    // Compares in place, so that a hit allocates nothing.
     if (
       first?.agentId === agentId &&
       first.claim === claim &&
@@ -81,14 +81,14 @@ export function createCallerResolver(
       return first.resolution;
     }
     const said = { agentId, claim, certificate, committed, isOwn };
-    // The second place is that of a caller who came before another one to the first.
+    // The neighbouring slot holds the caller that was displaced from the first.
     const second = remembered[place ^ 1];
     if (second !== undefined && isSaid(second, said)) return second.resolution;
     const resolution = resolveCaller(parts, agentId, claim, said);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
     const { caller } = resolution;
     const kept = { agentId: caller.agentId ?? agentId, claim: claim && flatText(claim) };
-    // A caller whose places are taken only makes the cache forget.
+    // Callers that share a slot only evict each other.
     if (first !== undefined) remembered[place ^ 1] = first;
     remembered[place] = { ...said, ...kept, resolution };
     return resolution;
@@ -106,26 +106,26 @@ function isSaid(known: RememberedClaim, said: Omit<RememberedClaim, "resolution"
 }
 
 /**
- * Where a claim is remembered. A map would hash all of a text that is new with every request, which
- * costs several times what comparing it does; and an Agent-ID is a hash in itself.
+ * Returns a claim's slot in the cache. A map would hash the whole text anew for each request, which
+ * costs several times the comparison; an Agent-ID is a hash already.
  */
 function placeOf(agentId: string, claim = ""): number {
   let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
   for (let back = 1; back <= 6; back += 1) {
     place = Math.imul(place, 31) + agentId.charCodeAt(agentId.length - back);
   }
-  // A text that is too short has one, too: what is not a number counts as 0.
+  // A short text yields NaN, which counts as 0.
   return place >>> 0;
 }
 
 interface ResolverParts {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
-  /** The authority of an agent that holds these scopes, and claims no others. */
+  /** Returns the authority of an agent that holds these scopes and claims no others. */
   readonly inherit: (scopes: readonly string[]) => Authority;
 }
 
-/** Agents that hold the same scopes have one authority, which each of their requests looks at. */
+/** Shares one authority among agents with the same scopes, since every request reads it. */
 function createInheritance(): ResolverParts["inherit"] {
   const authorities = new Map<string, Authority>();
   return (scopes) => {
@@ -140,7 +140,7 @@ function createInheritance(): ResolverParts["inherit"] {
 
 const UNKNOWN_AGENT = sameForAll(agentUnauthenticated("the Agent-ID is not known to this server"));
 
-/** The evidence for an Agent-ID beside the header that names it. */
+/** The evidence for an Agent-ID besides the header that names it. */
 type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
 
 function resolveCaller(
@@ -167,7 +167,7 @@ function resolveCaller(
     return UNKNOWN_AGENT;
   }
   const committed = narrower(certificate?.agent?.scopes, proof.committed);
-  // Texts of their own, now that they are perhaps remembered.
+  // Flat copies, since the result may be cached.
   const authority = resolveAuthority(
     document && inherit(document.scopes),
     claim && flatText(claim),
@@ -186,7 +186,7 @@ function resolveCaller(
   return { caller, refusal };
 }
 
-/** The scopes of a certificate and of a token, where both say some. */
+/** Returns the scopes that certificate and token share, or those of the only one that has any. */
 function narrower(
   one: readonly string[] | undefined,
   other: readonly string[] | undefined,
@@ -194,7 +194,7 @@ function narrower(
   return one && other ? commonScopes(one, other) : (one ?? other);
 }
 
-/** An Agent Certificate names its agent; a plain one is some agent's by its key or fingerprint. */
+/** Returns the agent that an Agent Certificate names, or whose key or fingerprint a plain one has. */
 export function boundAgentId(
   directory: AgentDirectory,
   certificate: ClientCertificate,
@@ -202,7 +202,7 @@ export function boundAgentId(
   return certificate.agent?.agentId ?? directory.findByCertificate(certificate)?.agentId;
 }
 
-/** A claim narrows what the document grants; a stranger holds what it claims. */
+/** Narrows the document's grants to the claim; an unknown agent holds exactly its claim. */
 function resolveAuthority(
   granted: Authority | undefined,
   claim: string | undefined,
@@ -231,12 +231,12 @@ function resolveAuthority(
   return claimedAuthority(claimed);
 }
 
-/** The authority of the claimed scopes alone. */
+/** Returns the authority of the claimed scopes alone. */
 export function claimedAuthority(scopes: readonly string[]): Authority {
   return authorityOf("claim", scopes, [compileGrants(scopes)]);
 }
 
-/** Covered is what all of the grants cover. */
+/** Builds an authority that covers only what every one of the grants covers. */
 function authorityOf(
   source: "claim" | "document",
   scopes: readonly string[],

@@ -1,38 +1,38 @@
 /**
- * The caller, and the authority under which its request acts. Resolved once by its gate and handed
- * unchanged to every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
+ * The caller and the authority of its request, resolved once by gate 00 and passed unchanged to
+ * every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
  */
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Delegation } from "./delegation.ts";
 
-/** An agent as its gate resolved it, or nobody. */
+/** The resolved caller, which may be anonymous. */
 export interface Caller {
   readonly agentId: string | undefined;
   readonly ownerId: string | undefined;
-  /** From a validated external credential only. */
+  /** The principal; only a validated external credential sets it. */
   readonly principalId: string | undefined;
   readonly document: AgentDocument | undefined;
   /** The scopes this request acts under: the claim, or all that the document grants. */
   readonly authority: Authority;
-  /** 1 is strongest. */
+  /** The trust tier; 1 is the strongest. */
   readonly trustTier: number | undefined;
-  /** True when the peer's certificate binds the Agent-ID; otherwise only the header claims it. */
+  /** True if the peer's certificate binds the Agent-ID; otherwise only the header claims it. */
   readonly isCertified: boolean;
-  /** The agent of the peer's certificate, where the request names none: it gives no right. */
+  /** The agent of the peer's certificate if the request names none; it grants no rights. */
   readonly certifiedAs?: string | undefined;
-  /** Set where the request is delegated work, or hands some on from another server. */
+  /** The delegation, for delegated work and for work handed on from another server. */
   readonly delegation?: Delegation | undefined;
 }
 
 /** The scopes of one request, compiled. */
 export interface Authority {
-  /** `claim`: the Authority-Scope header; `document`: inherited; `none`: neither. */
+  /** The source of the scopes: the Authority-Scope header, the document, or neither. */
   readonly source: "claim" | "document" | "none";
   readonly scopes: readonly string[];
   covers(required: string): boolean;
 }
 
-/** No header, no document: nothing is covered. */
+/** The authority without header and document, which covers nothing. */
 export const NO_AUTHORITY: Authority = { source: "none", scopes: [], covers: () => false };
 
 /** A caller that names no agent. */

@@ -1,7 +1,7 @@
 /**
- * Delegated work, as the pipeline sees it: the chain of hops from one agent to the next, each with its
- * scopes and its deadline. A token that a peer signed is read before the gates, since it says who is
- * asking.   AGTP "DELEGATE"
+ * Delegated work, as the pipeline sees it: the chain of hops from one agent to the next, each with
+ * its scopes and its deadline. A token signed by a peer is read before the gates, since it
+ * determines the caller.   AGTP "DELEGATE"
  */
 import { hash } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -9,52 +9,52 @@ import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { Request } from "../../wire/message.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 
-/** One hop. */
+/** One hop of a delegation. */
 export interface DelegationLink {
-  /** The agent that hands the task on. */
+  /** The agent that delegates the task. */
   readonly agentId: string;
-  /** The agent that is to work: an Agent-ID, or a name that only its own server can resolve. */
+  /** The agent that receives the task: an Agent-ID, or a name that only its own server can resolve. */
   readonly target: string;
   /** The server that vouches for the hop. */
   readonly serverId: string;
-  /** At most what the hop before it has. */
+  /** The delegated scopes, never more than the hop before has. */
   readonly scopes: readonly string[];
-  /** Undefined for a hop within this server, until it has to be shown to another one. */
+  /** The delegation token; undefined for a hop within this server, until another server needs it. */
   readonly token: string | undefined;
-  /** The principal of the token that it was handed on with, here. */
+  /** The principal for whom the agent delegated here. */
   readonly principalId?: string | undefined;
-  /** The certificate that the agent handed on with, here; undefined: none, or at another server. */
+  /** The certificate that the agent delegated with; undefined without one, or at another server. */
   readonly certificate?: ClientCertificate | undefined;
 }
 
-/** A chain of hops. */
+/** A delegation chain with its deadline. */
 export interface Delegation {
-  /** The oldest first; one at least. */
+  /** The hops, oldest first; at least one. */
   readonly links: readonly DelegationLink[];
-  /** Milliseconds since the epoch. */
+  /** The deadline, in milliseconds since the epoch. */
   readonly deadline: number;
   /**
-   * True for a request that a peer makes for one of its agents, which is the caller then; false where
-   * the last link's target works, and is the caller.
+   * True if a peer sends the request for one of its agents, which is the caller; false if the last
+   * hop's target is working here, and is the caller.
    */
   readonly isArriving: boolean;
   /** The governance zone that the work stays in. */
   readonly zone?: string;
 }
 
-/** A caller, as far as it asks for others. */
+/** The part of a caller that tells for whom it acts. */
 interface Delegate {
   readonly delegation?: Delegation | undefined;
 }
 
-/** The agents that handed on the work of a request, the oldest first; none where its caller asks for itself. */
+/** Returns the agents that delegated the work, oldest first; empty if the caller acts for itself. */
 export function delegatorsOf({ delegation }: Delegate): readonly string[] {
   return delegation?.links.map(({ agentId }) => agentId) ?? [];
 }
 
 /**
- * A digest of those, and of the principals that they did so for: equal for work that is done for the same;
- * undefined where the caller asks for itself.
+ * Returns a digest of the delegators and their principals, equal for work on behalf of the same
+ * ones; undefined if the caller acts for itself.
  */
 export function behalfOf({ delegation }: Delegate): string | undefined {
   if (delegation === undefined) return undefined;
@@ -62,21 +62,21 @@ export function behalfOf({ delegation }: Delegate): string | undefined {
   return hash("sha256", JSON.stringify(others));
 }
 
-/** Reads what a peer vouches for. */
+/** Reads the delegation that a peer vouches for. */
 export interface DelegationReader {
-  /** Asked of `DELEGATE /`; undefined: the request brings no token. */
+  /** Reads the token of a request to `DELEGATE /`; undefined if it carries none. */
   read(request: Request): Promise<Delegation | Refusal> | undefined;
 }
 
-/** Something that was done by another agent, on which this action depends; keys of the record. */
+/** Another agent's action on which this one depends; keys are the record's. */
 export interface PriorAction {
   readonly agent_id: string;
   readonly audit_id: string;
-  /** The server that its record can be asked of, if that is another one. */
+  /** The server that holds its record, if that is another one. */
   readonly agent_uri?: string;
 }
 
-/** As a link stands in a record and in an answer. */
+/** Builds the entry of a hop for records and answers. */
 export function linkEntry({ agentId, target, serverId, scopes }: DelegationLink): JsonRecord {
   return {
     agent_id: agentId,

@@ -3,15 +3,15 @@
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentsConfig } from "../../identity/identity-sections.ts";
 
-/** The agents, once all is put together, and to whom the operator discloses them. */
+/** The disclosure setting, and the deployment with its agents. */
 interface DisclosureContext {
   readonly config: { readonly agents: Pick<AgentsConfig, "disclosure"> };
   deployment(): { readonly directory: AgentDirectory };
 }
 
 /**
- * Tells whether a caller may learn which agents there are; "authenticated" discloses to an agent that this
- * server knows.
+ * Tells whether a caller may learn which agents exist; "authenticated" discloses them to agents
+ * that this server knows.
  */
 export function isDisclosedTo(
   { config, deployment }: DisclosureContext,

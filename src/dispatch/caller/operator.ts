@@ -1,7 +1,8 @@
 /**
- * Operators: who decides over agents, approvals and definitions. One is known by a certificate of
- * `operator_certificates`, or to a page of this server that signed the person in. Over an agent's
- * lifecycle and certificates the issuer of its Genesis decides as well.   AGTP "Lifecycle Authorization"
+ * Operators, who decide over agents, approvals and definitions. An operator is known by a
+ * certificate listed in `operator_certificates`, or by signing in to a page of this server. The
+ * issuer of an agent's Genesis may also decide over its lifecycle and certificates.   AGTP
+ * "Lifecycle Authorization"
  */
 
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -20,7 +21,7 @@ import type { Peer } from "./peer.ts";
 
 export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
 
-/** The operator at the other end, as records name it; undefined: nobody who is one. */
+/** Returns the operator at the other end, as records name it; undefined if the peer is none. */
 export function operatorOf(
   { certificate, operator }: Pick<Peer, "certificate" | "operator">,
   policy: OperatorPolicy,
@@ -46,9 +47,9 @@ interface AuthorityRules {
 }
 
 /**
- * Why the peer may not decide over this agent's lifecycle and certificates; undefined when it may, as
- * everybody may by `open`, on loopback only. 401 without a certificate, or with one that was revoked ·
- * 403 with another's.   AGTP "Lifecycle Authorization"
+ * Refuses a peer that may not decide over this agent's lifecycle and certificates. `open`, which is
+ * limited to loopback, admits everybody. 401 without a certificate, or with a revoked one · 403
+ * with another's.   AGTP "Lifecycle Authorization"
  */
 export function refuseAuthority(
   { peer }: ExchangeView,
@@ -66,7 +67,7 @@ export function refuseAuthority(
   if (agent === undefined || issuer !== certificate.keyFingerprint) {
     return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
   }
-  // An agent that issued itself shares its key with its issuer. The gate of callers saw no Agent-ID to look up.
+  // A self-issued agent shares its key with its issuer, and gate 00 saw no Agent-ID to check.
   if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
   return certificateRevoked();
 }

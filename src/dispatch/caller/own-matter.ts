@@ -1,18 +1,18 @@
 /**
- * Whose matters of an agent a caller is told. The agent that the HTTP side speaks as is many people's, whom
- * their tokens tell apart: what was asked for one of them is nothing to another.   `[policies.oauth]`
+ * Decides which of an agent's matters a caller may see. The agent of the HTTP side speaks for many
+ * people, told apart by their tokens, and nobody may see another one's.   `[policies.oauth]`
  */
 import { hash } from "node:crypto";
 import type { QueryCaller } from "../module/query-source.ts";
 
-/** Something that an agent asked for, for a principal of its token or for nobody in particular. */
+/** A request of an agent, made for the principal of its token or for nobody in particular. */
 interface Matter {
   readonly principalId?: string | undefined;
 }
 
 /**
- * Tells whether a caller of the same agent is told of it. An agent that speaks for itself is told all, and what was
- * asked for nobody in particular is everybody's who speaks as the agent.
+ * Tells whether a caller may see a matter of its agent. An agent that speaks for itself sees all of
+ * them; a matter without a principal is visible to everybody who speaks as the agent.
  */
 export function isOwnMatter(
   { principalId }: Matter,
@@ -23,8 +23,9 @@ export function isOwnMatter(
 }
 
 /**
- * The holder of a session beside its agent: the certificate that it came with, by its fingerprint, or the principal
- * whom the HTTP side speaks for, by a digest; undefined: neither.   AGTP "Sessions"
+ * Returns the holder of a session besides its agent: the fingerprint of its certificate, or a
+ * digest of the principal that the HTTP side speaks for; undefined if there is neither.   AGTP
+ * "Sessions"
  */
 export function sessionHolderOf({
   caller: { principalId },

@@ -4,50 +4,50 @@ import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { Caller } from "./caller.ts";
 
-/** The other end. */
+/** The other end of the connection. */
 export interface Peer {
   readonly address: string;
   readonly port: number;
-  /** The agent that an API of this server speaks as: nobody else wrote its Agent-ID. */
+  /** The agent that an API of this server speaks as; no client wrote this Agent-ID. */
   readonly speaksAs?: string;
-  /** The API speaks so for anybody who reaches it: no operator has said whom. */
+  /** True if the API speaks so for anybody who reaches it, since the operator named nobody. */
   readonly isAnybody?: boolean;
-  /** The scopes that its token narrows it to; undefined: the token says nothing of scopes. */
+  /** The scopes that its token narrows it to; undefined if the token names none. */
   readonly scopes?: readonly string[] | undefined;
-  /** The peer's certificate, its chain verified. */
+  /** The peer's certificate, with a verified chain. */
   readonly certificate?: ClientCertificate | undefined;
-  /** Somebody whom a page of this server signed in. */
+  /** The operator, if a page of this server signed one in. */
   readonly operator?: Operator | undefined;
-  /** Why the certificate that the peer presented proves nothing. */
+  /** The reason why the certificate that the peer presented proves nothing. */
   readonly certificateFault?: string | undefined;
-  /** The payer of its last request, and the account. */
+  /** The caller of its last request, and the account that paid for it. */
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
-  /** How many more bodies are looked at for undeclared members before they are parsed. */
+  /** The number of further bodies to scan for undeclared members before parsing. */
   watched?: number | undefined;
-  /** A mark of the last of them. */
+  /** A hash of the last undeclared member's name. */
   lastUndeclared?: number;
-  /** How many more bodies are judged before they are parsed, because one was no JSON. */
+  /** The number of further bodies to validate before parsing, after one that was not JSON. */
   doubted?: number | undefined;
-  /** Left here by the log, and looked at by nobody else. */
+  /** Owned by the log. */
   logged?: LoggedParts;
-  /** Left here by the stamp, and looked at by nobody else. */
+  /** Owned by the stamp. */
   stamped?: StampedLines;
 }
 
-/** The parts of a line of the log that are mostly those of the line before on the same connection. */
+/** The parts of a log line that usually repeat from line to line of a connection. */
 export interface LoggedParts {
   readonly agentId: string | undefined;
   readonly agent: string;
-  /** Up to the Response-ID, where the request has no id. */
+  /** The line up to the Response-ID, for a request without an id. */
   readonly toResponseId: string;
-  /** From the end of the Response-ID, where no field is between. */
+  /** The line after the Response-ID, if no other field is between. */
   readonly remote: string;
 }
 
-/** The fields that the answer before echoed; kept where its request only said who asks. */
+/** The echoed fields of the previous answer, kept if its request only named its caller. */
 interface StampedLines {
   readonly caller: Caller;
   readonly standing: string;
-  /** Made for the second such request. */
+  /** The lines as text, made for the second such request. */
   text: string | undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * May the caller use the session that it names? It must be nobody else's, and neither suspended nor over.
- * Only RESUME is answered in a session that is held: its nonce decides.
- * A session that the request begins is judged once more when it is stored: of two callers that begin one at two
- * nodes in the same moment, one has it.
- * 401 somebody else's · 408 nobody resumed it in time · 409 suspended or ended.   AGTP "Sessions", "SUSPEND"
+ * Checks that the caller may use the session that it names: it must not be another's, suspended or
+ * ended. Only RESUME is answered in a held session; its nonce decides. A new session is checked
+ * again when it is stored: if two callers start one at two nodes at once, one of them wins. 401
+ * another's session · 408 not resumed in time · 409 suspended or ended.   AGTP "Sessions",
+ * "SUSPEND"
  */
 import type { SessionUser } from "../../state/registers/session-register.ts";
 import type { Exchange } from "../exchange.ts";
@@ -15,13 +15,13 @@ import { sessionHolderOf } from "./own-matter.ts";
 
 export type SessionState = Pick<CallerState, "sessions" | "suspensions">;
 
-/** The session that a request names, and the method that it asks for. */
+/** The session that a request names, and the request's method. */
 interface NamedSession {
   readonly sessionId: string;
   readonly method: string;
 }
 
-/** Says why the caller may not use its session; nothing is kept of one that it may. */
+/** Refuses a session that the caller may not use; stores nothing. */
 export function refuseSession(
   exchange: Exchange,
   { sessionId, method }: NamedSession,
@@ -35,7 +35,7 @@ export function refuseSession(
   return hold.tlsIdentity === user.tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
 }
 
-/** Admits the caller to its session, which is kept; or says why it may not use it. */
+/** Admits the caller to its session and stores that, or refuses it. */
 export function enterSession(
   exchange: Exchange,
   named: NamedSession,
@@ -49,21 +49,21 @@ export function enterSession(
   return admission === false ? sessionMismatch() : undefined;
 }
 
-/** A stranger's sessions are not kept; it may not take over those that are. */
+/** Sessions of unknown agents are not stored, and such an agent may not take over a stored one. */
 function userOf(exchange: Exchange): SessionUser {
   const { agentId, document } = exchange.caller;
   return { agentId, tlsIdentity: sessionHolderOf(exchange), isHosted: document !== undefined };
 }
 
-/** Waits until the session that the request begins is stored; the refusal where another was faster. */
+/** Waits until the session that the request starts is stored; refuses if another caller won it. */
 export async function refuseLostSession(exchange: Exchange): Promise<Refusal | undefined> {
   if ((await exchange.sessionKept) !== false) return undefined;
-  // Nothing of it is held against the agent whose session somebody else names.
+  // The failure does not count against the agent whose session somebody else named.
   if (exchange.header("session-id") !== undefined) exchange.caller = ANONYMOUS;
   return sessionMismatch();
 }
 
-/** 401: the session is another agent's, or came over another TLS identity. */
+/** Refuses a session of another agent, or of another TLS identity: 401. */
 function sessionMismatch(): Refusal {
   return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
 }

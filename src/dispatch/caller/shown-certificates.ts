@@ -1,6 +1,6 @@
 /**
- * The certificates that the authority of a request rests on. What goes on behind its answer keeps them, and does
- * nothing more in anybody's name once one of them was revoked.   AGTP-CERT "Revocation"
+ * The certificates that a request's authority rests on. Work that continues after the answer keeps
+ * them, and stops acting in anybody's name once one of them is revoked.   AGTP-CERT "Revocation"
  */
 import type {
   CertificateRegister,
@@ -8,7 +8,7 @@ import type {
 } from "../../state/registers/certificate-register.ts";
 import type { QueryCaller } from "../module/query-source.ts";
 
-/** The caller's own, and those of the agents of this server that handed its task on. */
+/** Returns the caller's certificate, and those of this server's agents that delegated its task. */
 export function shownCertificates({
   caller: { agentId, delegation },
   peer: { certificate },
@@ -20,7 +20,7 @@ export function shownCertificates({
   );
 }
 
-/** Tells whether one of them was revoked; earlier versions kept none. */
+/** Tells whether one of the certificates was revoked; earlier versions stored none. */
 export function isOneRevoked(
   shown: readonly ShownCertificate[] | undefined = [],
   certificates: Pick<CertificateRegister, "isRevoked">,

@@ -1,31 +1,31 @@
 /**
- * A connection whose requests were refused for what a handler never sees: its next bodies are looked at
- * before they are parsed, because what V8 keeps of them, or throws, costs more than the request. Nobody
- * else's are.   AGTP-API §13.2
+ * Watches connections whose requests were refused for undeclared members or invalid JSON. Their
+ * next bodies are scanned before they are parsed, because what V8 retains of such bodies, or
+ * throws, costs more than the request. Other connections are not scanned.   AGTP-API §13.2
  */
 import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../routes/route.ts";
 import type { Peer } from "./peer.ts";
 
-/** So many requests of a connection are looked at after one was refused. */
+/** The requests of a connection that are scanned after a refused one. */
 const WATCHED_REQUESTS = 64;
 
-/** Tells whether the next body of a connection is judged before it is parsed: one was no JSON. */
+/** Tells whether the connection's next body is validated before it is parsed, and counts it. */
 export function isDoubted(peer: Peer): boolean {
   if (peer.doubted === undefined) return false;
   peer.doubted = peer.doubted > 1 ? peer.doubted - 1 : undefined;
   return true;
 }
 
-/** Marks a connection, whose next bodies are judged first. */
+/** Marks a connection whose body was not JSON, so that its next bodies are validated first. */
 export function doubt(peer: Peer): void {
   peer.doubted = WATCHED_REQUESTS;
 }
 
 /**
- * Marks a connection whose request was refused and named a member that the refused one before did not: its
- * next requests are looked at. A mistake that is repeated names nothing new.
+ * Marks a connection whose request was refused for an undeclared member with a new name, so that
+ * its next bodies are scanned. A repeated mistake adds no new names.
  */
 export function watchPeer({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
   if (inner !== undefined) return;
@@ -39,7 +39,7 @@ export function watchPeer({ inner, peer, input, undeclared }: Exchange, { shape 
 
 const MARKED_LENGTH = 64;
 
-/** Tells names apart well enough, and keeps no part of a body alive. */
+/** Hashes a name, well enough to tell names apart, so that no part of a body stays alive. */
 function markOf(name: string): number {
   let mark = name.length;
   const end = Math.min(name.length, MARKED_LENGTH);
@@ -48,8 +48,8 @@ function markOf(name: string): number {
 }
 
 /**
- * Undefined: the names of a request are not looked at. Those of its query are not either where its body's
- * stay: a stand-in could be the name of a member.
+ * Returns the scanner for a request's undeclared members; undefined if it is not scanned. The query
+ * is scanned only along with the body, since a stand-in could equal a member's name.
  */
 export function undeclaredMembers(
   { inner, peer, request }: Exchange,
