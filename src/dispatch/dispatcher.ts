@@ -1,7 +1,7 @@
 /**
- * The pipeline, readable as a list. Every gate stands here in order, with the statuses that it refuses
- * by, and each gate's dependencies are visible here and nowhere else. A key that was used before is
- * refused between 17 and 18 (409), and a handler by its own words.   AGTP-API Appendix A.2
+ * The pipeline, readable as a list. Each gate stands here in order with the statuses that it
+ * refuses with, and its dependencies are visible only here. Between gates 17 and 18, a reused
+ * Idempotency-Key is refused with 409; handlers have refusals of their own.   AGTP-API Appendix A.2
  */
 
 import type { Paced } from "../base/paced.ts";
@@ -50,27 +50,27 @@ export interface DispatcherParts extends PipelineParts {
   readonly registry: EndpointRegistry<Route>;
   readonly callerState: CallerState;
   readonly negotiation: NegotiationGateOptions & ContractGateOptions;
-  /** Everybody's use of the server, and who pays for it. */
+  /** The rates of all payers. */
   readonly rates: Rates;
   readonly approvals: Approvals;
   readonly view: ViewLease;
 }
 
-/** The pipeline as its users see it. */
+/** The pipeline, for its users. */
 export interface Dispatcher {
-  /** Answers one request; synchronously when nothing in its way is asynchronous. */
+  /** Answers one request, synchronously if no step is asynchronous. */
   answer(exchange: Exchange): Response | Promise<Response>;
-  /** The response to bytes that are no request; the connection closes after it. */
+  /** Builds the response to bytes that are no request; the connection closes after it. */
   answerFault(fault: WireFault, peer?: Peer): Response;
 }
 
-/** The way in for requests that the server makes in an agent's name. */
+/** The entrance for requests that the server makes in an agent's name. */
 export interface ActEntrance {
-  /** Answers a request whose caller is given. */
+  /** Answers a request whose caller is already known. */
   act(exchange: Exchange): Response | Promise<Response>;
 }
 
-/** Builds the pipeline, an endpoint a step. */
+/** Builds the pipeline, one endpoint a step. */
 export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & ActEntrance> {
   const { names, registry, methodPolicy } = parts;
   const pathCheck = yield* compilingPathCheck(names, registry);
@@ -88,7 +88,7 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
   return new Pipeline(parts, { gates, lookUp, supportedMethods: methods.join(", ") });
 }
 
-/** Asks who the caller is; a refusal is said after the gates that everybody has to pass. */
+/** Gates that identify the caller; their refusal is answered only after the toll gates. */
 function identityGates({ directory, policies, methodPolicy, callerState }: DispatcherParts): Gates {
   const { certificates, lifecycle } = callerState;
   const policy = policies.identity;
@@ -100,7 +100,7 @@ function identityGates({ directory, policies, methodPolicy, callerState }: Dispa
   };
 }
 
-/** Asked of every request from outside, also of one that is refused already: their word comes first. */
+/** Gates for every request from outside, even a refused one: their refusals take precedence. */
 function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
   return {
     rates: ratesGate(rates), //                                               04  429
@@ -108,12 +108,12 @@ function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
   };
 }
 
-/** Asked of a request from outside that none of these refuses: only now is its session used. */
+/** Enters the session of a request from outside that no earlier gate refused. */
 function entryGates({ callerState, methodPolicy }: DispatcherParts): Gates {
   return { session: sessionEntry(callerState, methodPolicy) };
 }
 
-/** Asked of a request that the server makes in an agent's name: it is known who asks, and pays elsewhere. */
+/** Gates for requests in an agent's name: the caller is known, and another account pays. */
 function actingGates({ attributor, callerState, directory, view }: DispatcherParts): Gates {
   const { certificates, lifecycle } = callerState;
   return {
@@ -123,7 +123,7 @@ function actingGates({ attributor, callerState, directory, view }: DispatcherPar
   };
 }
 
-/** Asked of a request that a handler dispatches: its caller may have been stopped since it was let in. */
+/** Gates for inner dispatches, whose caller may have been suspended or revoked since it was admitted. */
 function innerGates(parts: DispatcherParts): Gates {
   const { attributor, callerState, directory, methodPolicy, view } = parts;
   const { certificates, lifecycle } = callerState;
@@ -134,7 +134,7 @@ function innerGates(parts: DispatcherParts): Gates {
   };
 }
 
-/** Asks what is wanted, and if it may be had; a request that a handler dispatches begins here. */
+/** Gates that resolve and check the request itself; inner dispatches start here. */
 function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   const { catalog, methodPolicy, registry, policies, negotiation, callerState } = parts;
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
@@ -155,7 +155,7 @@ function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   };
 }
 
-/** Asked directly before the handler, behind an Idempotency-Key: an answer that is kept needs nothing. */
+/** Gates directly before the handler and behind the Idempotency-Key, so that a replay skips them. */
 function handlerGates({ approvals }: DispatcherParts): Gates {
   return {
     approval: approvalGate(approvals), //                                     18  262 403 409 422

@@ -1,7 +1,7 @@
 /**
- * One request on its way through the pipeline, and all that is known about it. A comment that begins with the name of
- * a gate says which one fills the field in. A handler of the protocol sets what its `ExchangeView` lets it. The abort
- * signal of the call is made when somebody asks for it.
+ * One request on its way through the pipeline, with everything known about it. A field's comment
+ * that starts with a gate's name says which gate sets the field. Protocol handlers set only the
+ * members of `ExchangeView`. The abort signal of the call is created on first use.
  */
 import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
 import type { CallSurroundings, CallUpstream } from "../handlers/call-upstream.ts";
@@ -16,117 +16,117 @@ import type { Refusal } from "./refusals/refusal.ts";
 import type { Reply } from "./reply.ts";
 import type { ContractReference, Route } from "./routes/route.ts";
 
-/** A composition's own request: the caller is known, the input is a value. */
+/** The origin of an inner request, as a composition makes it: its caller is known, and its input is a value. */
 export interface InnerOrigin {
   readonly parent: Exchange;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** An approval that a request is about, as its record names it. */
+/** The approval of a request, as its record names it. */
 interface PresentedApproval {
   readonly escalationId: string;
-  /** Undefined: there is none of this id, or not for this caller. */
+  /** The digest of the approved call; undefined if no such approval exists for this caller. */
   readonly digest: string | undefined;
-  /** A handler was called under it. */
+  /** True if a handler was called under it. */
   readonly isUsed: boolean;
 }
 
-/** The use or question of an approval that has to be kept before the handler may be called. */
+/** The use of an approval, or the question for one, which must be stored before the handler is called. */
 export interface ApprovalStep {
   readonly kind: "step";
-  /** Resolves to undefined where the handler may be called now. */
+  /** Stores it; resolves to undefined if the handler may be called now. */
   take(): Promise<Refusal | Reply | undefined>;
 }
 
-/** A record stays one header field. */
+/** The bound of prior actions, so that a record fits into one header field. */
 const MAX_PRIOR_ACTIONS = 64;
 const NO_PRIOR_ACTIONS: readonly PriorAction[] = [];
 
 export class Exchange {
   readonly request: Request;
   readonly peer: Peer;
-  /** Set for a request that a handler dispatches. */
+  /** The origin of a request that a handler dispatches. */
   readonly inner: InnerOrigin | undefined;
-  /** `performance.now()` at the start. */
+  /** The start of the request, by `performance.now()`. */
   readonly startedAt: number;
-  /** When the observer was told of its answer; undefined: nobody had to know. */
+  /** The time at which the observer was told of the answer; undefined if no observer needs it. */
   toldAt: number | undefined;
-  /** When its synchronous work had been done; undefined: it is under way. */
+  /** The end of its synchronous work; undefined while that runs. */
   endedAt: number | undefined;
-  /** That took so long that others noticed. */
+  /** True if that work ran long enough to delay other requests. */
   isNoticed = false;
-  /** The first request of its connection. */
+  /** True for the first request of its connection. */
   isFirst = false;
-  /** The request in its own protocol, where the method was translated from another one. */
+  /** The request in its own protocol, if its method was translated from another protocol. */
   translatedFrom: string | undefined;
-  /** The protocol that it came by, where that is another one; stands in its record. */
+  /** The protocol that it arrived by, if that is another one; part of its record. */
   requestedVia: string | undefined;
-  /** That protocol has counted the request, on its caller's account. */
+  /** True if that protocol has already counted the request against its caller's rate. */
   isCounted = false;
-  /** The person at whose wish the server asks in an agent's name; recorded, and gives no right. */
+  /** The person who had the server ask in an agent's name; recorded, but without rights. */
   askedBy: Operator | undefined;
-  /** The work that waits for its answer, where the server asks in an agent's name. */
+  /** The work that waits for its answer, if the server asks in an agent's name. */
   waitedForBy: CallSurroundings | undefined;
-  /** Why the protocol that it came by could not ask for it; said once it is known who asks. */
+  /** The reason why its own protocol could not translate it; answered once the caller is known. */
   frontRefusal: Refusal | undefined;
 
-  /** Before the gates: whom a bearer token names, or why it proves nothing. */
+  /** Before the gates: the principal that a bearer token names. */
   principalId: string | undefined;
-  /** The scopes that it narrows the caller to; undefined: it says nothing of scopes. */
+  /** The scopes that the token narrows the caller to; undefined if it names none. */
   tokenScopes: readonly string[] | undefined;
   tokenFault: string | undefined;
-  /** Before the gates: what a peer vouches for, or why its token does not hold. */
+  /** Before the gates: the delegation that a peer vouches for, or the refusal of its token. */
   delegation: Delegation | Refusal | undefined;
   /** Caller. */
   caller: Caller = ANONYMOUS;
-  /** Caller: it is the one that the request names in its Agent-ID. */
+  /** Caller: true if the caller is the agent of the request's Agent-ID. */
   isNamed = false;
-  /** Caller: what is wrong with the scopes that it claims. */
+  /** Caller: the refusal of the scopes that it claims. */
   claimRefusal: Refusal | undefined;
-  /** Lifecycle: why the caller may only call what is exempt from it. */
+  /** Lifecycle: the refusal of everything that is not exempt from the lifecycle. */
   inactiveRefusal: Refusal | undefined;
-  /** The agent that the request is about, where it names one. */
+  /** The agent that the request is about, if it names one. */
   addressed: AgentDocument | undefined;
-  /** Alias, policy: the method to answer, after alias and redirect. */
+  /** Alias, policy: the method to answer, after aliases and redirects. */
   method: string;
-  /** Policy: the path to answer, after redirect. */
+  /** Policy: the path to answer, after redirects. */
   path: string;
   /** Alias: parameters that a legacy mapping adds. */
   mappedParameters: Readonly<Record<string, unknown>> | undefined;
-  /** Method: the AGTP-Catalog-Warning, if the method is deprecated. */
+  /** Method: the AGTP-Catalog-Warning of a deprecated method. */
   catalogWarning: string | undefined;
-  /** Contract, endpoint or negotiation. */
+  /** Contract, endpoint, negotiation: the route that answers. */
   route: Route | undefined;
   pathValues: Readonly<Record<string, string>> | undefined;
-  /** Body: merged; input: validated. */
+  /** Body: the merged input; input: the validated one. */
   input: Readonly<Record<string, unknown>> = {};
   query: ReadonlyMap<string, string> | undefined;
-  /** Body: the members of the input that have stand-ins for their names, until it is accepted. */
+  /** Body: the undeclared members, whose names are replaced in the input until it is accepted. */
   undeclared: UndeclaredMembers | undefined;
-  /** From the headers, else from an enveloped body. */
+  /** The Task-ID of the header, or of the body's envelope. */
   taskId: string | undefined;
   sessionId: string | undefined;
-  /** Session: resolves once the session that the request begins is stored; false: it is somebody else's. */
+  /** Session: resolves once the session that the request starts is stored; to false if another owns it. */
   sessionKept: Promise<boolean> | undefined;
 
-  /** The trace that the request is a part of; undefined: it is not traced. */
+  /** The trace that the request belongs to; undefined if it is not traced. */
   traceId: string | undefined;
-  /** The tracing module's own; nothing else looks at it. */
+  /** The span, owned by the tracing module. */
   span: unknown;
-  /** The name of the gate that refused. */
+  /** The name of the gate that refused the request. */
   refusedBy: string | undefined;
-  /** Approval: what has to be kept before the handler is called. */
+  /** Approval: the step to take before the handler is called. */
   approvalStep: ApprovalStep | undefined;
-  /** Approval: set where the handler's upstream may ask back. */
+  /** Approval: set if the handler's upstream may ask a question. */
   upstream: CallUpstream | undefined;
-  /** Something was done that may have changed something. */
+  /** True if the request may have changed something. */
   hasActed = false;
-  /** The same request has another answer once an operator has decided. */
+  /** True if the same request gets another answer once an operator has decided. */
   awaitsAnswer = false;
 
-  /** Hears of everything that its handler dispatches, once it is answered. */
+  /** Called for each request that its handler dispatched, once that is answered. */
   onPart: ((part: string) => void) | undefined;
-  /** Hears how far the upstream of its handler is. */
+  /** Called with the progress of its handler's upstream. */
   onProgress: CallUpstream["onProgress"];
 
   #isAnswered = false;
@@ -152,7 +152,7 @@ export class Exchange {
     this.caller = parent.caller;
     this.#contract = parent.contract;
     this.inactiveRefusal = parent.inactiveRefusal;
-    // They may have stood in the envelope of the parent's body.
+    // The ids may come from the envelope of the parent's body.
     this.taskId = parent.taskId;
     this.sessionId = parent.sessionId;
   }
@@ -161,50 +161,50 @@ export class Exchange {
     return this.request.headers.get(name);
   }
 
-  /** The contract that this action, and all that it dispatches, is done under. */
+  /** The contract that this request and its inner dispatches run under. */
   get contract(): ContractReference | undefined {
     return this.#contract;
   }
 
-  /** Set by the handler of a contract; what only names the call is done under it as well. */
+  /** Sets the contract, also on a parent that only names this request. */
   set contract(reference: ContractReference | undefined) {
     this.#contract = reference;
     const parent = this.#namedBy;
     if (parent !== undefined) parent.contract = reference;
   }
 
-  /** The action that does nothing but name this one, as EXECUTE does. */
+  /** The parent, if it only names this request, as EXECUTE does. */
   get #namedBy(): Exchange | undefined {
     const parent = this.inner?.parent;
     return parent?.route?.leadsTo === undefined ? undefined : parent;
   }
 
-  /** The wire asks for this very pair, by itself or by name. */
+  /** True if the client asked for this pair, directly or by naming it. */
   get isAskedFor(): boolean {
     if (this.inner === undefined) return true;
     const named = this.#namedBy;
     return named !== undefined && named.inner === undefined;
   }
 
-  /** The wire's method, when it is not the one that is answered. */
+  /** The method on the wire, if it is not the answered one. */
   get requestedMethod(): string | undefined {
     if (this.translatedFrom !== undefined) return this.translatedFrom;
     return this.request.method === this.method ? undefined : this.request.method;
   }
 
-  /** The Response-ID of the answer on the wire; what is recorded before it is sent names it, too. */
+  /** The Response-ID of the answer on the wire; records written before it is sent also name it. */
   get responseId(): string {
     if (this.inner !== undefined) return this.inner.parent.responseId;
     this.#responseId ??= uuidv7();
     return this.#responseId;
   }
 
-  /** The actions of others that this one depends on, as its record names them. */
+  /** The actions of other agents that this one depends on, as its record names them. */
   get priorActions(): readonly PriorAction[] {
     return this.#priorActions ?? NO_PRIOR_ACTIONS;
   }
 
-  /** Notes what another agent did; it is the action on the wire that depends on it. */
+  /** Adds another agent's action to those that the request on the wire depends on. */
   notePriorAction(prior: PriorAction): void {
     if (this.inner !== undefined) {
       this.inner.parent.notePriorAction(prior);
@@ -214,12 +214,12 @@ export class Exchange {
     if (this.#priorActions.length < MAX_PRIOR_ACTIONS) this.#priorActions.push(prior);
   }
 
-  /** The scopes that parts of the request took, beside those of its own endpoint; undefined: none. */
+  /** The scopes that inner dispatches required, besides the endpoint's own; undefined if none. */
   get partScopes(): readonly string[] | undefined {
     return this.#partScopes && [...this.#partScopes];
   }
 
-  /** Notes scopes that a part took: whoever is given the answer again has to hold them then. */
+  /** Notes scopes that an inner dispatch required; a replay of the answer requires them as well. */
   notePartScopes(scopes: readonly string[]): void {
     if (this.inner !== undefined) {
       this.inner.parent.notePartScopes(scopes);
@@ -230,12 +230,12 @@ export class Exchange {
     for (const scope of scopes) this.#partScopes.add(scope);
   }
 
-  /** The approval that the request on the wire waits for, brings, or was begun under. */
+  /** The approval that the request on the wire waits for, presents, or was started under. */
   get approval(): PresentedApproval | undefined {
     return this.inner === undefined ? this.#approval : this.inner.parent.approval;
   }
 
-  /** The request on the wire has its answer: what its handler still dispatches stands in no record. */
+  /** True once the request on the wire is answered; no record names later dispatches. */
   get isAnswered(): boolean {
     return this.inner === undefined ? this.#isAnswered : this.inner.parent.isAnswered;
   }
@@ -244,32 +244,32 @@ export class Exchange {
     this.#isAnswered = true;
   }
 
-  /** Names it in the record of the request on the wire; one that was used stays. */
+  /** Names an approval in the record of the request on the wire; a used one is kept. */
   noteApproval(approval: PresentedApproval): void {
     if (this.inner !== undefined) this.inner.parent.noteApproval(approval);
     else if (this.#approval?.isUsed !== true) this.#approval = approval;
   }
 
-  /** Notes that something may have been done, so that a later failure is not answered as if nothing was. */
+  /** Notes a possible change, so that a later failure does not claim that nothing was done. */
   markActed(): void {
     this.hasActed = true;
     this.inner?.parent.markActed();
   }
 
-  /** Notes that an operator is asked; what only hands its answer on waits as well. */
+  /** Notes that an operator was asked, also on a parent that only names this request. */
   markAwaiting(): void {
     this.awaitsAnswer = true;
     this.#namedBy?.markAwaiting();
   }
 
-  /** The person whom records name beside the agent. */
+  /** The person that records name besides the agent. */
   get person(): Operator | undefined {
     const { operator } = this.peer;
     if (operator !== undefined) return operator;
     return this.inner === undefined ? this.askedBy : this.inner.parent.person;
   }
 
-  /** A text of the request as it may be written down, without the secrets of its endpoint. */
+  /** Removes the endpoint's secrets from a text of the request. */
   conceal(text: string): string {
     return this.route?.concealment?.text(text) ?? text;
   }
@@ -279,7 +279,7 @@ export class Exchange {
     return this.inner === undefined ? 0 : this.inner.parent.depth + 1;
   }
 
-  /** Shared by a call and everything it dispatches. */
+  /** The abort signal, shared by a call and everything it dispatches. */
   get signal(): AbortSignal {
     if (this.inner !== undefined) return this.inner.parent.signal;
     this.#abort ??= new AbortController();
@@ -287,19 +287,19 @@ export class Exchange {
     return this.#abort.signal;
   }
 
-  /** True when the call was ended from outside; an exception of its handler is then no fault. */
+  /** True if the call was aborted from outside, so that its handler's exception is no fault. */
   get isAborted(): boolean {
     return this.inner === undefined ? this.#reason !== undefined : this.inner.parent.isAborted;
   }
 
-  /** Ends the call: its time is up, its caller left, or a drain ran out of time. */
+  /** Aborts the call: its time is up, its caller left, or the drain timed out. */
   abort(reason: Error): void {
     this.#reason ??= reason;
     this.#abort?.abort(this.#reason);
   }
 }
 
-/** The synthesis_id of the contract that a request presents; the second name is the older one. */
+/** Returns the synthesis_id of the contract that a request presents; the second field name is the older one. */
 export function presentedContract(exchange: Pick<Exchange, "header">): string | undefined {
   return exchange.header("contract-synthesized") ?? exchange.header("synthesis-id");
 }

@@ -1,16 +1,16 @@
 /**
- * One request through the gates, its handler and the stamp. No socket: a request goes in, a response
- * comes out. Work done at once is a slice of the loop, which the caller pays for.
+ * Takes one request through the gates, its handler and the stamp, without any socket: a request goes
+ * in, a response comes out. Synchronous work is measured as a slice of the loop, charged to its payer.
  *
  *   answer    reads credentials, the one wait before the gates
- *     #answerMeasured   measures the time, and has the answer wait for a session that is new
- *       #admit   asks who arrives: identity and toll, gates 00 to 05
- *         #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch), where their caller still may act
- *           #performInSession   waits for the session that the request begins
- *           #perform   looks for an Idempotency-Key
+ *     #answerMeasured   measures the time, and holds the answer until a new session is stored
+ *       #admit   runs the arrival gates: identity and toll, gates 00 to 05
+ *         #serve  runs the request gates, 06 to 17; inner dispatches (#dispatch) start here, behind their own gates
+ *           #performInSession   waits until the request's new session is stored
+ *           #perform   reads the Idempotency-Key
  *             #answerOnce   calls the handler once for its key
- *             #callHandler  asks gate 18, and calls the handler
- *       #finish   stamps the reply and tells the observer
+ *             #callHandler  runs gate 18, then calls the handler
+ *       #finish   stamps the reply and notifies the observer
  */
 
 import type { DispatchResult } from "../handlers/handler.ts";
@@ -55,16 +55,16 @@ import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
 
-/** The gates of each part of the way, a row of them as one. */
+/** The gates of each stage, each row as one gate. */
 interface PipelineGates {
-  /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
+  /** Identifies the caller; its refusal is answered after `toll`, which every request passes. */
   readonly identity: Gate;
   readonly toll: Gate;
-  /** Lets in whom none of these has refused. */
+  /** Enters the session of a request that no earlier gate refused. */
   readonly entry: Gate;
-  /** In the place of `identity` for a request that the server makes in an agent's name. */
+  /** Replaces `identity` for requests that the server makes in an agent's name. */
   readonly acting: Gate;
-  /** In the place of all of these for a request that a handler dispatches: its caller was let in before. */
+  /** Replaces all of these for inner dispatches, whose caller was admitted before. */
   readonly inner: Gate;
   readonly request: Gate;
   readonly handler: Gate;
@@ -74,11 +74,11 @@ export interface PipelineParts {
   readonly serverId: string;
   readonly directory: AgentDirectory;
   readonly defaultAgent: AgentDocument | undefined;
-  /** Undefined: responses carry no record. */
+  /** Undefined if responses carry no record. */
   readonly attributor: Attributor | undefined;
-  /** Undefined: bearer tokens are not looked at. */
+  /** Undefined if bearer tokens are ignored. */
   readonly tokens: TokenVerifier | undefined;
-  /** Undefined: no peer vouches for anybody. */
+  /** Undefined if no peer may vouch for agents. */
   readonly delegations: DelegationReader | undefined;
   readonly deadlines: Deadlines;
   readonly time: LoopTime;
@@ -88,10 +88,10 @@ export interface PipelineParts {
   readonly observer: Observer;
 }
 
-/** Made of all endpoints together. */
+/** The parts built from all endpoints together. */
 interface EndpointParts {
   readonly gates: PipelineGates;
-  /** Finds the endpoint of a request that is refused before its gate. */
+  /** Looks up the endpoint of a request that is refused before the endpoint gate. */
   lookUp(exchange: Exchange): void;
   readonly supportedMethods: string;
 }
@@ -151,9 +151,9 @@ export class Pipeline {
   }
 
   /**
-   * Answers in a slice of the event loop, whose time its payer is charged; `isWhole`: nothing was
-   * waited for before, and the slice began with the request. The answer waits for the session that
-   * the request has begun.
+   * Answers in a measured slice of the event loop, which its payer is charged for. If `isWhole`,
+   * nothing was awaited before, and the slice began with the request. The answer waits until a new
+   * session is stored.
    */
   #answerMeasured(
     exchange: Exchange,
@@ -177,7 +177,7 @@ export class Pipeline {
     return Promise.all([answer, sessionKept]).then(([response]) => response);
   }
 
-  /** The arrival gates of a request from outside. */
+  /** The arrival gates for requests from outside. */
   readonly #askOutsider: Gate = (exchange) => {
     const { identity, toll, entry } = this.#gates;
     const refusal = identity(exchange);
@@ -185,7 +185,8 @@ export class Pipeline {
   };
 
   /**
-   * The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask.
+   * The arrival gates for requests that the server makes: another account pays, unless a person had
+   * the agent ask.
    */
   readonly #askActing: Gate = (exchange) => {
     const { acting, toll } = this.#gates;
@@ -193,13 +194,13 @@ export class Pipeline {
     return exchange.askedBy === undefined ? refusal : (toll(exchange) ?? refusal);
   };
 
-  /** Asks the arrival gates, and serves whom they let in. */
+  /** Runs the arrival gates, and serves the requests that pass. */
   #admit(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
       const refusal = askArrival(exchange);
       if (refusal === undefined) return this.#serve(exchange, finish);
-      // A caller that has had enough is not told about deprecations.
+      // A rate-limited caller gets no deprecation warnings.
       if (refusal.status !== 429) this.#lookUp(exchange);
       return finish(replyToRefusal(refusal));
     } catch (error) {
@@ -218,7 +219,7 @@ export class Pipeline {
     return this.#performInSession(exchange, route, finish);
   }
 
-  /** Begins nothing before the session that the request begins is stored, and its caller's. */
+  /** Waits until the request's new session is stored and known to be its caller's, then performs it. */
   async #performInSession<T>(
     exchange: Exchange,
     route: Route,
@@ -243,7 +244,7 @@ export class Pipeline {
     return this.#answerOnce(exchange, route, key).then(finish);
   }
 
-  /** An answer that comes later is a slice of its own. */
+  /** Responds; an answer after an asynchronous wait is measured as a slice of its own. */
   #finish(exchange: Exchange, reply: Reply): Response {
     const { time } = this.#parts;
     if (time.isMeasuring) return this.#respond(exchange, reply);

@@ -1,9 +1,9 @@
 /**
- * Gate 00. Who is asking? A credential that is presented has to hold, also where none is asked for. Tokens are
- * read before any gate is asked: to verify one is the only thing that is waited for.
- * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's own ·
- * 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for an agent
- * that only the peer knows.   AGTP "Request Headers", "Authorization", "DELEGATE"; AGTP-CERT "Validation"
+ * Gate 00. Who is the caller? A presented credential must be valid, even where none is required.
+ * Tokens are read before the gates, since verifying them is the only asynchronous step. 400
+ * malformed identifiers · 401 an unknown agent, a certificate or token of another · 501 a
+ * Delegation-Chain · 551 an invalid delegation token; a valid one vouches for an agent that only
+ * the peer knows.   AGTP "Request Headers", "Authorization", "DELEGATE"; AGTP-CERT "Validation"
  */
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import {
@@ -36,7 +36,7 @@ import {
 } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** Fills in what the tokens of a request say; a promise only when that takes time. */
+/** Reads the tokens of a request into the exchange; returns a promise only if that takes time. */
 export function readCredentials(
   exchange: Exchange,
   tokens: TokenVerifier | undefined,
@@ -50,12 +50,12 @@ export function readCredentials(
   });
 }
 
-/** A peer hands a task on by one request only. */
+/** Tells whether a request may carry a peer's delegation: only `DELEGATE /` may. */
 function mayHandOn({ method, path }: Exchange): boolean {
   return method === "DELEGATE" && path === "/";
 }
 
-/** Fills in what the bearer token says; a promise only for one that is not remembered. */
+/** Reads the bearer token; returns a promise only for a token that is not cached. */
 function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | undefined {
   const authorization = exchange.header("authorization");
   if (authorization === undefined) return undefined;
@@ -70,7 +70,7 @@ function adopt(exchange: Exchange, verdict: TokenVerdict): void {
     return;
   }
   const { certificate, speaksAs } = exchange.peer;
-  // The HTTP side speaks as its own agent for whoever a token names.
+  // The HTTP side speaks as its own agent for every principal, so the token need not name it.
   const asking = speaksAs === undefined ? exchange.header("agent-id") : undefined;
   exchange.tokenFault = bindingFault(verdict, certificate) ?? agentFault(verdict, asking);
   if (exchange.tokenFault !== undefined) return;
@@ -84,7 +84,7 @@ interface CallerGateOptions {
   readonly certificates: CallerState["certificates"];
 }
 
-/** Resolves the caller among the agents of this server, or by the peer that vouches for it. */
+/** Identifies the caller among this server's agents, or by the peer that vouches for it. */
 export function callerGate({ directory, policy, certificates }: CallerGateOptions): Gate {
   const { unknownTrustTier } = policy;
   const resolve = createCallerResolver(directory, policy);
@@ -103,7 +103,7 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
   };
 }
 
-/** Asks again about the certificate of a caller that was let in with it, and of those that handed its task on. */
+/** Checks again whether the certificates of the caller and of its delegators were revoked. */
 export function revocationGate(certificates: CallerState["certificates"]): Gate {
   return (exchange) =>
     isOneRevoked(shownCertificates(exchange), certificates)
@@ -111,7 +111,7 @@ export function revocationGate(certificates: CallerState["certificates"]): Gate 
       : refuseRevoked(exchange, certificates);
 }
 
-/** A certificate of an agent is revoked for it also where the request names nobody: it may be an operator's as well. */
+/** Refuses an agent's revoked certificate even if the request names no agent; it may be an operator's too. */
 function refuseRevoked(
   { peer: { certificate }, caller }: Exchange,
   certificates: CallerState["certificates"],
@@ -126,7 +126,7 @@ interface Context extends Pick<CallerGateOptions, "certificates"> {
   readonly unknownTrustTier: number;
 }
 
-/** Syntax of the identifier headers, each only when present.   AGTP "Identifier Formats" */
+/** Checks the syntax of the identifier headers that are present.   AGTP "Identifier Formats" */
 function checkIdentifiers(exchange: Exchange): Refusal | undefined {
   const { taskId, sessionId } = exchange;
   const requestId = exchange.header("request-id");
@@ -153,7 +153,7 @@ function invalidIdentifier(name: string, expected: string): Refusal {
   return badRequest("invalid-identifier", `${name} must be ${expected}`, { header: name });
 }
 
-/** A credential that is presented has to hold, even where none is asked for. */
+/** Refuses an invalid credential, even where none is required. */
 function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   if (peer.certificateFault !== undefined) {
     return agentUnauthenticated(
@@ -168,7 +168,7 @@ function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
-/** An agent that its own server vouches for holds what it was to hand on, and nothing else. */
+/** Resolves an agent that its own server vouches for, with the delegated scopes and no others. */
 function vouched(agentId: string, delegation: Delegation, trustTier: number): Resolution {
   const { scopes = [] } = delegation.links.at(-1) ?? {};
   const authority = claimedAuthority(scopes);
@@ -176,7 +176,7 @@ function vouched(agentId: string, delegation: Delegation, trustTier: number): Re
   return { caller, refusal: undefined };
 }
 
-/** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
+/** Sets the caller as soon as it is known, so that later refusals are recorded as its own. */
 function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
   const { delegation, tokenScopes: scopes } = exchange;
@@ -206,7 +206,7 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
   return undefined;
 }
 
-/** A header is a claim: an agent that is proven cannot say that it is another owner's. */
+/** Returns the owner; a header is only a claim, which cannot override a certified agent's owner. */
 function ownerOf(
   { ownerId, document, isCertified }: Caller,
   claimed: string | undefined,

@@ -7,10 +7,13 @@ import type { Exchange } from "../exchange.ts";
 import { type Refusal, zoneViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** Refuses what the claim was found to be when the caller was resolved. */
+/** Refuses another zone, and an invalid claim that gate 00 found. */
 export const authorityGate: Gate = (exchange) => checkZone(exchange) ?? exchange.claimRefusal;
 
-/** An agent that names no zone stays in its own; a caller without Agent-ID is in none. */
+/**
+ * Refuses another zone than the certificate's. Without the header or an Agent-ID there is nothing
+ * to refuse.
+ */
 function checkZone(exchange: Exchange): Refusal | undefined {
   if (exchange.caller.agentId === undefined) return undefined;
   const zone = exchange.peer.certificate?.agent?.governanceZone;

@@ -1,5 +1,5 @@
 /**
- * Gate 03. May the agent act now, and those that handed its task on? What it can still call is judged by the method that its alias stands for.
+ * Gate 03. May the agent act now, and may its delegators? Exempt methods are judged after aliases.
  * 503 suspended · 410 retired.   AGTP "Agent Lifecycle"
  */
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
@@ -17,22 +17,20 @@ interface LifecycleGateOptions {
   readonly lifecycle: CallerState["lifecycle"];
 }
 
-/** Looks at agents of this server, whoever vouches for them. */
+/** Checks this server's agents, even if somebody else vouches for them. */
 export function lifecycleGate(options: LifecycleGateOptions): Gate {
   const { methodPolicy } = options;
   return (exchange) => {
     const refusal = refuseInactiveCaller(exchange.caller, options);
     if (refusal === undefined) return undefined;
-    // A redirect may lead away from what is exempt.
+    // Kept for gate 11, since a redirect may lead from an exempt method to another.
     exchange.inactiveRefusal = refusal;
     const method = resolveMethod(methodPolicy, exchange.method);
     return isExemptFromLifecycle(method) ? undefined : refusal;
   };
 }
 
-/**
- * Why a caller may not act now: neither by itself, nor with what was handed on to it by an agent that may not.
- */
+/** Refuses a caller that is inactive itself, or works for an inactive agent of this server. */
 export function refuseInactiveCaller(
   { agentId, document, delegation }: Caller,
   { directory, lifecycle }: Pick<LifecycleGateOptions, "directory" | "lifecycle">,
@@ -47,7 +45,7 @@ export function refuseInactiveCaller(
   return undefined;
 }
 
-/** Why an agent may not act now; undefined when it may. */
+/** Refuses an agent that is suspended or retired. */
 export function refuseInactive(
   document: AgentDocument | undefined,
   lifecycle: CallerState["lifecycle"],

@@ -1,12 +1,12 @@
 /**
- * Gate 06. Is the method another name for one? One hop, never two; the wire's name stays readable as
+ * Gate 06. Is the method an alias? One hop, never two; the wire's name stays available as
  * `requestedMethod`. Refuses nothing.   AGTP-API §9.2 "aliases", §3.6
  */
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
-/** Looks into the compiled alias table. */
+/** Resolves the method by the compiled alias table. */
 export function aliasGate(policy: MethodPolicy): Gate {
   return (exchange) => {
     translateMethod(exchange, policy);
@@ -14,7 +14,7 @@ export function aliasGate(policy: MethodPolicy): Gate {
   };
 }
 
-/** Puts the method in the place of its other name, with what that adds to the input. */
+/** Replaces an alias by its method, and adds the mapped parameters. */
 export function translateMethod(exchange: Exchange, policy: Pick<MethodPolicy, "alias">): void {
   const alias = policy.alias(exchange.method);
   if (alias === undefined) return;

@@ -7,10 +7,10 @@ import type { MethodPolicy } from "../policy/method-policy.ts";
 import { createViolations } from "../refusals/refuse-method.ts";
 import type { Gate } from "./gate.ts";
 
-/** The most characters of an unknown method that a refusal repeats. */
+/** The number of characters that a refusal quotes of an unknown method. */
 const QUOTED_METHOD_LENGTH = 64;
 
-/** Looks into the catalog and at the policy's own names. */
+/** Refuses a method that neither the catalog nor the policy knows. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
   const violation = createViolations(catalog.version, policy);
   return (exchange) => {

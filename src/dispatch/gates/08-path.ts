@@ -8,7 +8,7 @@ import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { endpointViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** Judges paths by catalog, legacy and custom names. */
+/** Refuses a path that breaks the grammar. */
 export function pathGate(check: PathCheck): Gate {
   return ({ method, path }) => {
     const fault = check(method, path);
@@ -16,10 +16,10 @@ export function pathGate(check: PathCheck): Gate {
   };
 }
 
-/** The fault of a path; undefined: nothing. */
+/** Returns the fault of a path; undefined if it has none. */
 export type PathCheck = (method: string, path: string) => PathFault | undefined;
 
-/** Compiles the check of paths, an entry a step. */
+/** Compiles the path check, one endpoint a step. */
 export function* compilingPathCheck(
   names: MethodNames,
   registry: Pick<EndpointRegistry<Pair>, "entries" | "findLiteral">,

@@ -9,7 +9,7 @@ import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Looks into the compiled policy; the registry only serves the 405 body. */
+/** Applies the compiled policy; the registry only fills the 405 body. */
 export function policyGate(policy: MethodPolicy, registry: EndpointRegistry<Route>): Gate {
   return (exchange) => {
     if (!policy.isAllowed(exchange.method)) return refuseMethod(exchange, policy, registry);
@@ -18,7 +18,7 @@ export function policyGate(policy: MethodPolicy, registry: EndpointRegistry<Rout
   };
 }
 
-/** Puts the target of a redirect in the place of what was asked for; false: there is none. */
+/** Replaces method and path by the target of a redirect; false if none applies. */
 export function followRedirect(
   exchange: Exchange,
   policy: Pick<MethodPolicy, "redirect" | "warningOf">,
@@ -27,7 +27,7 @@ export function followRedirect(
   if (target === undefined) return false;
   exchange.method = target.method;
   exchange.path = target.path;
-  // §9.2: as if the target had been requested, so a deprecated target warns too.
+  // §9.2: treated as if the target had been requested, so a deprecated target warns too.
   exchange.catalogWarning ??= policy.warningOf(target.method);
   return true;
 }

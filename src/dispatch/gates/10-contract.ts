@@ -1,7 +1,6 @@
 /**
- * Gate 10. Is the contract that the caller presents to be had? It is asked whether or not the pair is
- * registered. 404 one that this server never issued · 400 one for another pair · 464 one that is over or
- * somebody else's.   AGTP-API §10.1.4
+ * Gate 10. Is the presented contract usable? It is checked even if the pair is registered. 404
+ * never issued here · 400 for another pair · 464 ended, or another agent's.   AGTP-API §10.1.4
  */
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
@@ -10,14 +9,14 @@ import { presentedContract } from "../exchange.ts";
 import { refusePresented } from "../refusals/refuse-contract.ts";
 import type { Gate } from "./gate.ts";
 
-/** The contracts there are, and what remembers those that could not be had. */
+/** The contracts, and the log of failed attempts. */
 export interface ContractGateOptions {
   readonly register: Pick<ContractRegister, "present">;
   readonly routes: Pick<ContractRoutes, "bind">;
   readonly attempts: Attempts;
 }
 
-/** Puts the contract in the place of what is registered; what a handler dispatches presents none. */
+/** Routes the request to the presented contract; inner dispatches present none. */
 export function contractGate({ register, routes, attempts }: ContractGateOptions): Gate {
   return (exchange) => {
     if (exchange.inner !== undefined) return undefined;

@@ -1,9 +1,10 @@
 /**
- * Gate 11. Which endpoint answers, and may this caller reach it? A miss is left to negotiation.
- * 401 `oauth-required` where the method needs a bearer token · 262 `credentials-missing` on the operator's
- * endpoints and on whatever changes state, and for HTTP clients that nobody vouches for where an agent is to
- * work; reading the protocol's own is up to `anonymous_discovery` · 503 and 410 once more, where a redirect
- * led a suspended or retired agent away from what is exempt.   AGTP-API §5.4, §6.1, §8.7
+ * Gate 11. Which endpoint answers, and may this caller reach it? A miss is left to negotiation. 401
+ * `oauth-required` if the method needs a bearer token · 262 `credentials-missing` for anonymous
+ * callers on the operator's endpoints and on state changes, and for unvouched HTTP clients that
+ * would start an agent's work; reading the protocol's own is up to `anonymous_discovery` · 503 and
+ * 410 once more, if a redirect led an inactive agent away from an exempt method.   AGTP-API §5.4,
+ * §6.1, §8.7
  */
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -26,7 +27,7 @@ interface EndpointGateOptions {
   readonly tokenMethods: ReadonlySet<string>;
 }
 
-/** Resolves the route; without one it passes. */
+/** Resolves the route; a request without one passes. */
 export function endpointGate({
   registry,
   anonymousDiscovery,
@@ -34,9 +35,9 @@ export function endpointGate({
 }: EndpointGateOptions): Gate {
   return (exchange) => {
     const { method, caller } = exchange;
-    // A contract that was presented stands in the place of what may be registered.
+    // A presented contract takes precedence over the registered endpoint.
     const presented = exchange.route;
-    // Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5
+    // The route is resolved first, so that a refusal carries the endpoint's warning.   §6.5
     if (presented === undefined) resolveRoute(exchange, registry);
     if (lacksToken(method, caller, tokenMethods)) {
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
@@ -51,7 +52,7 @@ export function endpointGate({
   };
 }
 
-/** Tells whether a method needs a principal, and the caller has none. */
+/** Tells whether a method needs a principal that the caller lacks. */
 export function lacksToken(
   method: string,
   { principalId }: Caller,
@@ -60,14 +61,14 @@ export function lacksToken(
   return principalId === undefined && tokenMethods.has(method);
 }
 
-/** Finds the route of the pair; without one, that of an earlier pair is none either. */
+/** Resolves the route of the pair; a miss clears the route of an earlier pair. */
 export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
   const match = registry.find(exchange.method, exchange.path);
   exchange.route = match?.entry;
   exchange.pathValues = match?.values;
 }
 
-/** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
+/** Tells whether a route is closed to an HTTP client without credentials, as it is without an Agent-ID. */
 export function isWithheld(
   { startsWork }: Pick<Route, "startsWork">,
   { principalId }: Caller,
@@ -88,7 +89,7 @@ function refuseAnonymous(
   anonymousDiscovery: boolean,
 ): Refusal | undefined {
   if (!route.isReading) {
-    // An issuer or operator is known by its certificate, and need not be an agent.
+    // Issuers and operators are known by their certificates, and need not be agents.
     const isShown = peer.certificate !== undefined || peer.operator !== undefined;
     if (route.takesCertificate && isShown) return undefined;
     return NEEDS_AGENT;

@@ -1,6 +1,7 @@
 /**
- * Gate 12. Nothing is registered here: is there a contract, or may one be negotiated?
- * 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262 the third.   AGTP-API §6.1, §10.1
+ * Gate 12. Nothing is registered here: is there a contract, or may one be negotiated? 404 unknown
+ * path · 405 known path, other methods · 464 first or fourth lock closed · 262 third lock closed.
+ * AGTP-API §6.1, §10.1
  */
 import { flatText } from "../../base/kept-text.ts";
 import type { Contract } from "../../endpoint/contract.ts";
@@ -17,7 +18,7 @@ import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** The contracts there are, and what decides about new ones. */
+/** The contracts, and the rules for negotiating new ones. */
 export interface NegotiationGateOptions {
   readonly register: Pick<ContractRegister, "activeFor">;
   readonly routes: Pick<ContractRoutes, "bind">;
@@ -25,7 +26,7 @@ export interface NegotiationGateOptions {
   readonly policy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
   readonly rcns: RcnsConfig;
-  /** Answers where all locks are open; undefined: this server does not negotiate. */
+  /** The route that negotiates once all locks are open; undefined if this server does not negotiate. */
   readonly negotiation: Route | undefined;
 }
 
@@ -33,10 +34,10 @@ const NOTHING_THERE = sameForAll(
   notFound("endpoint-not-found", "nothing is registered at this path"),
 );
 
-/** The scope that the third lock asks for. */
+/** The scope that the third lock requires. */
 const NEGOTIATE = "rcns:negotiate";
 
-/** Answers for a pair that is not registered; what a handler dispatches negotiates nothing, and has no opt-in. */
+/** Answers for unregistered pairs; an inner dispatch never negotiates, since it carries no opt-in. */
 export function negotiationGate(options: NegotiationGateOptions): Gate {
   const { policy, registry, register, routes } = options;
   const needs = wordNeeds(options.rcns);
@@ -54,19 +55,19 @@ export function negotiationGate(options: NegotiationGateOptions): Gate {
   };
 }
 
-/** The owner's newest contract for the pair; for anybody else there is none.   §10.1.1 */
+/** Returns the caller's newest contract for the pair.   §10.1.1 */
 function resolveContract(
   register: NegotiationGateOptions["register"],
   { caller, method, path }: Exchange,
 ): Contract | undefined {
-  // An agent that this server does not know has none, whatever it calls itself.
+  // An agent that this server does not know has no contracts, since its Agent-ID is only a claim.
   if (caller.document === undefined) return undefined;
   return register.activeFor(caller.document.agentId, { method, path });
 }
 
 /**
- * The opt-in, the second lock, is open: a caller that did not opt in had an ordinary miss. The first lock
- * that is closed gives the code, and the message names all of them at once.
+ * Checks the locks. The second, the opt-in, is open here: without it the miss was an ordinary one.
+ * The first closed lock determines the code, and the message names all closed ones.
  */
 function tryLocks(
   exchange: Exchange,
@@ -77,7 +78,7 @@ function tryLocks(
   const { caller } = exchange;
   const isEnabled = negotiation !== undefined;
   const holdsScope = caller.authority.covers(NEGOTIATE);
-  // A contract is kept, and nobody whom this server does not know makes it write.
+  // A contract is stored, and unknown agents must not cause writes.
   const isTrusted =
     caller.document !== undefined &&
     caller.trustTier !== undefined &&
@@ -93,12 +94,15 @@ function tryLocks(
   return undefined;
 }
 
-/** Bits of an index: the locks that are open, of those that a message may name. */
+/** Index bits of the open locks that a message may name. */
 const ENABLED = 4;
 const SCOPED = 2;
 const TRUSTED = 1;
 
-/** The messages by what is open: to put one together costs more than the rest of such a refusal. */
+/**
+ * Builds the message for each set of open locks; building one per request would cost more than the
+ * rest of the refusal.
+ */
 function wordNeeds({ minTrustTier }: RcnsConfig): readonly string[] {
   return Array.from({ length: ENABLED + SCOPED + TRUSTED + 1 }, (_, open) => {
     const needs: string[] = [];

@@ -1,11 +1,11 @@
 /**
- * Gate 14. Is the session that only the body names the caller's own? The header's was judged by gate 01,
- * before anything else. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ * Gate 14. Is a session that only the body names the caller's own? Gate 01 checked the header's.
+ * 401 408 409.   AGTP "Sessions", "SUSPEND"
  */
 import { enterSession, type SessionState } from "../caller/refuse-session.ts";
 import type { Gate } from "./gate.ts";
 
-/** Enters the caller's session; a request that a handler dispatches is in its caller's. */
+/** Enters the caller's session; an inner dispatch shares its parent's. */
 export function bodySessionGate(state: SessionState): Gate {
   return (exchange) => {
     const { sessionId, method, inner } = exchange;

@@ -1,7 +1,7 @@
 /**
- * Gate 15. May the caller go on with the task that the request names? Not while the task waits for a
- * decision. What asks for the decision, brings it, or learns of it is answered, and so is what an agent does
- * to wait in good order. 409 `task-paused` with the escalation.   AGTP "ESCALATE"
+ * Gate 15. May the caller continue the task that the request names? Not while the task waits for a
+ * decision. Exempt are the methods that ask for, make or read the decision, and those by which an
+ * agent pauses in good order. 409 `task-paused` with the escalation.   AGTP "ESCALATE"
  */
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { CallerState } from "../caller/caller-state.ts";
@@ -9,16 +9,16 @@ import { taskPaused } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** The protocol's own methods that a task which waits may use. */
+/** The protocol's own methods that a paused task may use. */
 const EXEMPT: ReadonlySet<string> = new Set([
   ...["ESCALATE", "CONFIRM", "INSPECT", "SUSPEND", "RESUME"],
   ...FLOOR_GROUPS.lifecycle,
 ]);
 
-/** The request by which the decision can be asked for. */
+/** The path of escalations, where a paused task may read its decision. */
 const ESCALATIONS = "/escalations";
 
-/** Looks at tasks of header and body alike. */
+/** Checks the task, whether header or body named it. */
 export function taskGate({ escalations }: Pick<CallerState, "escalations">): Gate {
   return ({ route, caller, taskId }) => {
     if (route === undefined || taskId === undefined || caller.agentId === undefined)

@@ -1,6 +1,6 @@
 /**
- * Gate 16. Does the merged input satisfy the endpoint's input schema, and then the handler's own rules? Is it
- * what was sent, to the digit? 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
+ * Gate 16. Does the merged input satisfy the endpoint's input schema, then the handler's own rules?
+ * Did every number keep its digits? 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 
 import { unescapeToken } from "../../base/dotted-key.ts";
@@ -14,7 +14,7 @@ import { schemaViolation } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Asks the schema, and then the handler's own rules. */
+/** Checks the input schema, then the handler's own rules. */
 export const inputGate: Gate = (exchange) => {
   const { route, undeclared } = exchange;
   if (route === undefined) return undefined;
@@ -24,7 +24,7 @@ export const inputGate: Gate = (exchange) => {
     return schemaViolation(withLosses(violations, exchange, route));
   }
   if (undeclared?.isPreliminary === true) {
-    // The handler is given what was sent, and not what stood in its place for the schema.
+    // Reads the input again, so that the handler gets the sent names instead of stand-ins.
     exchange.undeclared = undefined;
     readInput(exchange, route);
   }
@@ -32,7 +32,7 @@ export const inputGate: Gate = (exchange) => {
   return broken && schemaViolation(broken);
 };
 
-/** The violations, of which those of numbers that could not be taken from the path or the query say so. */
+/** Rewrites the violations of numbers in path or query that lost precision, so that they say so. */
 function withLosses(
   violations: readonly SchemaViolation[],
   { query, pathValues, input }: Exchange,
@@ -43,12 +43,12 @@ function withLosses(
     const name = unescapeToken(path.slice(1));
     const text = input[name];
     if (typeof text !== "string" || path === "") return undefined;
-    // The body wins over the query, and its texts are texts.
+    // The body wins over the query, and its texts are never numbers.
     const isTheirs = memberOf(pathValues ?? {}, name) !== undefined || query?.get(name) === text;
     return isTheirs ? lostText(shape, name, text) : undefined;
   };
   if (!violations.some(lossOf)) return violations;
-  // Each branch of a schema may have said that it is a text.
+  // Each branch of a schema may have reported the same value.
   const told = new Set<string>();
   return violations.flatMap((violation) => {
     const message = lossOf(violation);
@@ -60,13 +60,13 @@ function withLosses(
   });
 }
 
-/** Schemas that are proposed may have bounds that large, and what a handler gives the protocol is its own. */
+/** Proposed schemas may have bounds that large, and dispatches to the protocol's own routes are exempt. */
 function lostIn({ inner, request, input }: Exchange, { tier, deepMembers }: Route) {
   if (inner !== undefined) return tier === "A" ? undefined : findRounded(input);
   return deepMembers === undefined ? findLost(request.body, input) : undefined;
 }
 
-/** No text has more members and items than half its octets. */
+/** A JSON text has at most half as many members and items as octets. */
 const SMALL_OCTETS = 8192;
 
 function isSmall({ inner, request }: Exchange): boolean {

@@ -1,7 +1,7 @@
 /**
- * Gate 17. Does the caller hold, and claim, what the endpoint requires?
- * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is an
- * agent's own affair, and is not delegated.   AGTP-API §6.4 "required_scopes", §8.7
+ * Gate 17. Does the caller hold and claim the scopes that the endpoint requires? 262
+ * `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for an
+ * agent's own matter, which cannot be delegated.   AGTP-API §6.4 "required_scopes", §8.7
  */
 import type { Caller } from "../caller/caller.ts";
 import { delegationForbidden } from "../refusals/delegation-refusals.ts";
@@ -14,7 +14,7 @@ import {
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Looks at whatever requires scopes; most of the protocol's own decide for themselves. */
+/** Checks required scopes; most of the protocol's own routes check in their handlers. */
 export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
   const refuse = createScopeRefusals();
   return ({ route, caller }) => {
@@ -37,7 +37,7 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
   };
 }
 
-/** Tells whether a route is for claimed scopes, and the caller has neither a claim nor a document. */
+/** Tells whether a route needs a claim, and the caller has neither a claim nor a document. */
 export function lacksClaim(
   { tier, requiredScopes }: Pick<Route, "tier" | "requiredScopes">,
   { authority }: Caller,
@@ -50,7 +50,7 @@ interface LastMissing {
   readonly refusal: Refusal;
 }
 
-/** Makes refusals; one like the last of the same endpoint is not put together anew. */
+/** Creates the refusals; one that equals the endpoint's last is reused. */
 function createScopeRefusals(): (
   required: readonly string[],
   missing: readonly string[],
@@ -69,14 +69,15 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, at) => text === other[at]);
 }
 
-/**
- * Work that an agent can be asked to do for another: none of it shows or changes what is its own.
- */
+/** Methods that an agent may delegate: none shows or changes the agent's own state. */
 const DELEGABLE: ReadonlySet<string> = new Set([
   ...["QUERY", "DISCOVER", "DESCRIBE", "SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE"],
 ]);
 
-/** Beside the operator's endpoints, which ask for scopes, only what is the same for everybody. */
+/**
+ * Tells whether a route may be called by delegation: the operator's, which check scopes, and routes
+ * that are the same for everybody.
+ */
 function isDelegable({ tier, method, path }: Route): boolean {
   if (tier === "B") return true;
   if (tier === "C" || path === "/contracts") return false;

@@ -1,17 +1,18 @@
 /**
- * Gate 18. Does the call need an approval, and does it bring one that is for this call?
- * 262 `approval-required` where an operator has to decide first · 403 `approval-rejected` · 409
- * `approval-mismatch`, `approval-used`, `approval-expired`, `approval-elsewhere` · 422 `composition_failed` for a step that would
- * need one of its own. Asked directly before the handler and behind an Idempotency-Key: what is answered
- * already is answered again, and what is refused otherwise is put before nobody.
+ * Gate 18. Does the call need an approval, and does it present one for this very call? 262
+ * `approval-required` if an operator must decide first · 403 `approval-rejected` · 409
+ * `approval-mismatch`, `approval-used`, `approval-expired`, `approval-elsewhere` · 422
+ * `composition_failed` for a step that needs its own approval. It runs directly before the handler
+ * and behind the Idempotency-Key, so that a replay needs no approval, and no operator is asked
+ * about a call that is refused anyway.
  */
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Looks for the approval; what has to be kept before the handler is called is left to the exchange. */
+/** Checks the approval, and leaves the step to take before the handler on the exchange. */
 export function approvalGate(approvals: Approvals): Gate {
-  /** Endpoints that no approval is ever about; most are. */
+  /** Routes that can never involve an approval, which are most. */
   const free = new WeakSet<Route>();
   return (exchange) => {
     const { route } = exchange;

@@ -1,16 +1,16 @@
 /**
- * A gate: a synchronous decision over tables built at start-up. The names of all gates stand here, too.
+ * A gate: a synchronous decision over tables built at start-up. Also lists the names of all gates.
  */
 import type { Exchange } from "../exchange.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 
-/** Answers with a refusal or with nothing. It never throws for what a client did. */
+/** Returns a refusal or nothing. Never throws because of a client's request. */
 export type Gate = (exchange: Exchange) => Refusal | undefined;
 
-/** Gates by their names, in their order. */
+/** Gates by name, in their order. */
 export type Gates = Readonly<Record<string, Gate>>;
 
-/** The gates of a row as one: the first refusal is its own, and no gate behind that is asked. */
+/** Combines a row of gates into one, which stops at the first refusal and notes its gate. */
 export function rowOf(named: Gates): Gate {
   const names = Object.keys(named);
   const gates = Object.values(named);
@@ -25,7 +25,7 @@ export function rowOf(named: Gates): Gate {
   };
 }
 
-/** The names of the gates in the order in which they are asked; `dispatcher.ts` lists them so. */
+/** The gates' names in the order of `dispatcher.ts`. */
 export const GATE_NAMES: readonly string[] = [
   ...["caller", "session", "authority", "lifecycle", "rates", "ledger"],
   ...["alias", "method", "path", "policy", "contract", "endpoint", "negotiation"],
