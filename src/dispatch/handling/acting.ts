@@ -1,7 +1,8 @@
 /**
- * Requests that the server makes in an agent's name: a delegated task, the news of one. Who asks is
- * known, so that they pass every gate from the alias on, behind the ledger and the agent's standing;
- * each has a record of its own in the agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
+ * Requests that the server makes in an agent's name, such as a delegated task or the notice of one.
+ * Since the caller is known, they only pass the ledger and lifecycle checks, then every gate from
+ * the alias on. Each has its own record in the agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS
+ * "Attribution-Record"
  */
 import { parseNoting } from "../../base/exact-numbers.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -20,16 +21,16 @@ import { AGTP_JSON } from "../reply.ts";
 
 export interface Acting {
   readonly caller: Caller;
-  /** The person in whose name it is made, where no agent makes it. */
+  /** The person in whose name it is made, if no agent makes it. */
   readonly operator?: Operator;
-  /** The person at whose wish the agent asks: it stands in the record, and gives no right. */
+  /** The person who had the agent ask; recorded, but without rights. */
   readonly askedBy?: Operator;
   readonly method: string;
-  /** With its query, if there is one. */
+  /** The path, with the query if there is one. */
   readonly target: string;
   readonly input: JsonRecord;
   readonly taskId: string | undefined;
-  /** The escalation of the request that it is done for: the approval may be for this very act. */
+  /** The escalation of the causing request, whose approval may be for this very call. */
   readonly escalationId?: string | undefined;
   readonly priorActions?: readonly PriorAction[];
   /** The work that waits for the answer. */
@@ -37,23 +38,23 @@ export interface Acting {
   readonly signal: AbortSignal;
 }
 
-/** The answer that the action got. */
+/** The answer to an acting request. */
 export interface Acted {
   readonly status: number;
   readonly body: unknown;
-  /** The Audit-ID of its record; undefined where no record is kept. */
+  /** The Audit-ID of its record; undefined if none is kept. */
   readonly auditId: string | undefined;
   readonly responseId: string;
-  /** The gate that refused it. */
+  /** The gate that refused the request. */
   readonly refusedBy: string | undefined;
-  /** The same has another answer once an operator has decided. */
+  /** True if the same request gets another answer once an operator has decided. */
   readonly awaitsAnswer?: boolean;
 }
 
-/** Makes such requests. */
+/** Makes a request in an agent's name. */
 export type ActAs = (acting: Acting) => Promise<Acted>;
 
-/** An agent of this server, acting with the scopes that it was given and no others. */
+/** Builds the caller for an agent of this server, with the given scopes and no others. */
 export function actingCaller(
   agent: AgentDocument,
   scopes: readonly string[],
@@ -71,7 +72,7 @@ export function actingCaller(
   };
 }
 
-/** Over a pipeline. Rejects where the record of what was answered is not known to be kept. */
+/** Creates `ActAs` over a pipeline. It rejects if the answer's record is not known to be kept. */
 export function createActAs(dispatcher: ActEntrance, ledger: Recording): ActAs {
   return async (acting) => {
     const exchange = exchangeOf(acting);
@@ -99,7 +100,7 @@ function exchangeOf(acting: Acting): Exchange {
   if (taskId !== undefined) headers.set("task-id", taskId);
   if (escalationId !== undefined) headers.set("escalation-id", escalationId);
   const request = envelopedRequest({ method, ...splitTarget(target), headers }, input);
-  // Nobody's certificate vouches for what the server does by itself.
+  // No certificate vouches for the server's own requests.
   const peer = { address: "", port: 0, operator };
   const exchange = new Exchange(request, peer, performance.now());
   exchange.caller = caller;
@@ -109,7 +110,7 @@ function exchangeOf(acting: Acting): Exchange {
   return exchange;
 }
 
-/** A request of the server's own making; its input is in an envelope, lest it be taken for one. */
+/** Builds a request of the server's own; its input is enveloped, so that it is not mistaken for an envelope. */
 export function envelopedRequest(
   { headers, ...asked }: Omit<Request, "body">,
   parameters: JsonRecord,

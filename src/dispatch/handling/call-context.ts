@@ -1,11 +1,11 @@
 /**
- * The `call` object a handler receives. What costs something to make (headers, query, abort signal,
- * child logger) is made when a handler first looks at it.
+ * The `call` object that a handler receives. Expensive members (headers, query, abort signal, child
+ * logger) are created on first use.
  */
 import type { Call, CallLog, DispatchResult } from "../../handlers/handler.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** The services that a call needs from outside its exchange. */
+/** The services of a call that its exchange does not have. */
 export interface CallServices {
   /** A logger bound to the call's identifiers. */
   logFor(exchange: Exchange): CallLog;
@@ -34,7 +34,7 @@ export class CallContext implements Call {
     this.#services = services;
   }
 
-  /** The call with a new input, or another way to dispatch; all else is as it was. */
+  /** Returns the call with another input or dispatch function. */
   static changed(call: Call, { input, dispatch }: Partial<Pick<Call, "input" | "dispatch">>): Call {
     if (!(#exchange in call)) throw new TypeError("the call is none of the pipeline's");
     const changed = new CallContext(call.#exchange, call.#services, input ?? call.input);
@@ -76,7 +76,7 @@ export class CallContext implements Call {
     return this.#exchange.caller.principalId;
   }
 
-  /** A copy: the list itself is what the agent's document grants from now on. */
+  /** Copied, since the list itself is shared with the agent's document. */
   get scopes(): readonly string[] {
     return [...this.#exchange.caller.authority.scopes];
   }
@@ -106,7 +106,7 @@ export class CallContext implements Call {
     return this.#log;
   }
 
-  /** Bound, so that a handler may take it out of the call. */
+  /** Bound, so that a handler may destructure it. */
   get dispatch(): Call["dispatch"] {
     this.#dispatch ??= (method, path, input = {}) =>
       this.#services.dispatch(this.#exchange, method, path, input);
@@ -114,7 +114,7 @@ export class CallContext implements Call {
   }
 }
 
-/** A bearer token that was validated is spent: a handler that logs its headers must not log it. */
+/** Returns the headers without a validated bearer token, which a handler must not log. */
 function headersFor({ request, caller }: Exchange): Record<string, string> {
   const fields = [...request.headers];
   if (caller.principalId === undefined) return Object.fromEntries(fields);

@@ -1,28 +1,28 @@
 /**
- * Ends what takes longer than allowed. All entries of one instance have the same time to live: one timer serves
- * them in the order in which they were added. One that waited before that may end as much later.
+ * Ends work that exceeds its time. All entries of one instance have the same timeout, so one timer
+ * serves them in insertion order. An entry that waited before it was added may end that much later.
  */
 
-/** Something that can be told that its time is over. */
+/** Work that can be told that its time is up. */
 export interface Expiring {
   readonly startedAt: number;
   expire(): void;
-  /** The process ends before it does. */
+  /** Called if the process ends first. */
   giveUp(): void;
 }
 
-/** The calls that run in a process, of whichever deployment. */
+/** The running calls of a process, across all its deployments. */
 export class RunningCalls {
   readonly #byTimeout = new Map<number, Deadlines>();
 
-  /** Those that may take so long. */
+  /** Returns the deadlines for this timeout. */
   within(timeoutMs: number): Deadlines {
     const deadlines = this.#byTimeout.get(timeoutMs) ?? new Deadlines(timeoutMs);
     this.#byTimeout.set(timeoutMs, deadlines);
     return deadlines;
   }
 
-  /** Answers for all of them: nobody will learn what becomes of them. */
+  /** Gives up all running calls, since the process ends before their outcome is known. */
   giveUp(): void {
     for (const deadlines of this.#byTimeout.values()) deadlines.giveUp();
   }

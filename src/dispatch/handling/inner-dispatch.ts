@@ -1,7 +1,7 @@
 /**
- * A request that a handler dispatches: the message it becomes, and what its reply is to the handler
- * that asked. It carries the caller's identifiers on, never a contract and never the opt-in to
- * negotiation.   AGTP-API §10.1.2, §12.1
+ * Inner dispatches: the request that a handler's dispatch becomes, and the result that the handler
+ * gets. It carries the caller's identifiers, but never a contract nor the opt-in to negotiation.
+ * AGTP-API §10.1.2, §12.1
  */
 
 import { channel } from "node:diagnostics_channel";
@@ -24,12 +24,12 @@ const CARRIED_FIELDS = [
 
 const NO_BODY = new Uint8Array(0);
 
-/** The deepest that handlers may dispatch into one another. */
+/** The maximum depth of nested dispatches. */
 const MAX_DISPATCH_DEPTH = 16;
 
 /**
- * An inner dispatch on its way through the pipeline; its input travels beside the request as a value.
- * @throws when handlers dispatch into one another without end.
+ * Creates the exchange of an inner dispatch; its input stays a value, beside the request. @throws
+ * when dispatches nest too deeply.
  */
 export function innerExchange(
   parent: Exchange,
@@ -51,7 +51,7 @@ function innerRequest(parent: Exchange, method: string, target: string): Request
   return { method, ...splitTarget(target), headers, body: NO_BODY };
 }
 
-/** A reply as the dispatching handler sees it. */
+/** Returns a reply as the dispatching handler gets it. */
 export function resultOf(reply: Reply, route: Route | undefined): DispatchResult {
   const { status, headers = {} } = reply;
   const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
@@ -59,9 +59,9 @@ export function resultOf(reply: Reply, route: Route | undefined): DispatchResult
 }
 
 /**
- * A handler may write into what it gets: what the server itself answers with is the tables that others are
- * answered from, and is copied; so is what would be sent as it was read, whatever was written into it. Of the
- * operator's own handlers it is theirs to share.
+ * Returns a body that the handler may write into. The server's own bodies share its tables and are
+ * copied, and so are those with a shared encoding, which would be sent despite any change. Other
+ * bodies of the operator's handlers are shared.
  */
 function bodyFor({ body, text, refusal, contentType }: Reply, route: Route | undefined): unknown {
   if (body instanceof Uint8Array) return decodeBody(body, contentType);
@@ -71,7 +71,7 @@ function bodyFor({ body, text, refusal, contentType }: Reply, route: Route | und
   return json === undefined ? body : noteSource(structuredClone(body as object), json);
 }
 
-/** Bytes are most often a document encoded at start-up; what is neither JSON nor text stays as it is. */
+/** Decodes bytes, mostly a document encoded at start-up; anything but JSON and text stays as it is. */
 function decodeBody(body: Uint8Array, contentType: string): unknown {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   const isText = /^text\//i.test(contentType) && !isJsonType(contentType);
@@ -92,8 +92,8 @@ const begun = channel(CHANNELS.inner);
 const tellNobody = (): void => undefined;
 
 /**
- * Answers it, and tells the subscribers of the channel: `answer` says what the reply is, once there is
- * one. Costs nothing while nobody listens.
+ * Answers an inner dispatch and notifies the channel's subscribers; `answer` reports the reply.
+ * Costs nothing without subscribers.
  */
 export function tellingOfInner<T>(
   exchange: Exchange,

@@ -1,8 +1,8 @@
 /**
- * Calls the handler, in time, and makes a reply of what comes back. Before it stands the approval of a
- * call that needs one: what has to be kept for it is in the store before the handler is called, and
- * nothing is called where it cannot be kept. A fault is logged with an id, and the caller learns only
- * the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
+ * Calls the handler within its deadline and makes a reply of its result. The approval step of the
+ * call comes first: it is stored before the handler is called, and the handler is not called if
+ * that fails. A fault is logged with an id, and the caller learns only the id: 500
+ * `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { channel } from "node:diagnostics_channel";
 import { quoteValue } from "../../base/json-value.ts";
@@ -32,19 +32,19 @@ export interface InvokeServices extends CallServices {
   reportFault(fault: Fault): void;
 }
 
-/** Completes a reply; called once, in the same turn as the handler settles. */
+/** Completes a reply; called once, in the turn in which the handler settles. */
 type Finish<T> = (reply: Reply) => T;
 
 const handling = channel(CHANNELS.handler);
 
-/** Answers a request that has passed all gates before; synchronous where nothing has to wait. */
+/** Answers a request that passed all earlier gates, synchronously if nothing has to wait. */
 export type CallHandler = <T>(
   exchange: Exchange,
   route: Route,
   finish: Finish<T>,
 ) => T | Promise<T>;
 
-/** Calls handlers behind a gate. */
+/** Creates a function that calls handlers behind a gate. */
 export function createCallHandler(gate: Gate, services: InvokeServices): CallHandler {
   return (exchange, route, finish) => {
     const refuse = (refusal: Refusal) => finish(replyToRefusal(concealRefusal(refusal, route)));
@@ -69,7 +69,7 @@ function isRefusal(answered: Refusal | Reply): answered is Refusal {
   return "kind" in answered;
 }
 
-/** Answers the exchange with its route's handler; synchronous when the handler is. */
+/** Answers the exchange by its route's handler, synchronously if the handler is. */
 export function invoke<T>(
   exchange: Exchange,
   route: Route,
@@ -107,7 +107,7 @@ function callRoute<T>(
   return new Invocation(exchange, route, services, finish).settle(outcome);
 }
 
-/** Only a native promise is awaited further on; query builders and the like return others.   AGTP-API §12.2 */
+/** Converts a thenable to a native promise; query builders and the like return thenables.   AGTP-API §12.2 */
 function nativePromise(outcome: Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
   if (typeof outcome !== "object" || outcome === null || outcome instanceof Promise) return outcome;
   return "then" in outcome && typeof outcome.then === "function"
@@ -115,7 +115,7 @@ function nativePromise(outcome: Outcome | Promise<Outcome>): Outcome | Promise<O
     : outcome;
 }
 
-/** A handler that is still running. It is over once: when it settles, or when its time is up. */
+/** A running handler, which ends once: when it settles, or when its deadline passes. */
 class Invocation<T> implements Expiring {
   readonly #exchange: Exchange;
   readonly #route: Route;
@@ -139,7 +139,7 @@ class Invocation<T> implements Expiring {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      // An inner dispatch ends with the call that made it.
+      // An inner dispatch shares the deadline of the call that made it.
       const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
       if (isTimed) this.#services.deadlines.add(this);
       outcome.then(
@@ -163,7 +163,7 @@ class Invocation<T> implements Expiring {
   }
 
   #threw(cause: unknown): void {
-    // A handler that gives up because its time was up has been answered for.
+    // An exception after the deadline is ignored, since the timeout was answered.
     if (this.#resolve === undefined) return;
     this.#over(faultReply(this.#exchange, this.#services, "the handler threw", cause));
   }
@@ -191,14 +191,14 @@ function replyTo(
     const reply = replyToOutcome(route, outcome);
     return typeof reply === "string" ? faultReply(exchange, services, reply) : reply;
   } catch (error) {
-    // A returned value may throw when it is read: getters, proxies, null for a record.
+    // A returned value may throw when read: getters, proxies, null for a record.
     return faultReply(exchange, services, "what the handler returned cannot be read", error);
   }
 }
 
 /**
- * Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once: nothing was
- * done, unless something had been by then, or the store does not say what became of a change.
+ * Logs a fault and answers 500 with its id. A store failure is logged elsewhere and answers 503:
+ * nothing was done, unless the exchange has acted or the store cannot tell if a change was made.
  */
 export function faultReply(
   exchange: Exchange,
@@ -219,9 +219,10 @@ export function faultReply(
 type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /**
- * The reply that an outcome stands for: a body that the output schema accepts, or an error that the endpoint
- * declares; a text says what is wrong with it, which is a fault. The operator's handlers may neither refuse
- * for the protocol nor write its header fields.   AGTP-API §6.4 "errors", §13.3
+ * Builds the reply of an outcome: a body that the output schema accepts, or an error that the
+ * endpoint declares. Returns a text that describes any other outcome, which is a fault. The
+ * operator's handlers may neither refuse for the protocol nor set its header fields.   AGTP-API
+ * §6.4 "errors", §13.3
  */
 export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return describeNoResult(outcome);
@@ -239,7 +240,7 @@ export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | s
   if (typeof status !== "number" || !isStatus(status))
     return `unknown status ${quoteValue(status)}`;
   if (body === undefined && result.status === undefined) return describeNoBody(result);
-  // As JSON it would be an empty object, which many a schema accepts.
+  // In JSON a promise is an empty object, which many schemas accept.
   if (body instanceof Promise) return "the body is a promise: the handler has to await it";
   if (headers !== undefined && !areFields(headers)) return "malformed response headers";
   if (isSuccess(status) && status !== 204) {
@@ -291,7 +292,7 @@ const FRAMING_FIELDS: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Fields that only the protocol writes; an operator's are dropped. */
+/** Fields that only the protocol sets; an operator's are dropped. */
 const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
   ...FRAMING_FIELDS,
   "server-id",
@@ -313,7 +314,7 @@ const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
   "idempotency-replayed",
 ]);
 
-/** Half of what a client reads of a response's head: the other half is for the fields of the server's own. */
+/** Half of what clients accept in a response's head; the other half is for the server's own fields. */
 const MAX_FIELDS = 512;
 const MAX_FIELD_OCTETS = 131_072;
 

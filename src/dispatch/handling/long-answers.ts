@@ -1,6 +1,6 @@
 /**
- * Long answers: a run, a list or what an upstream says may be megabytes of JSON, and encoding and hashing it
- * at once would hold up everybody else. The caller pays for the turns that it takes.
+ * Long answers: a run, a list or an upstream's answer may be megabytes of JSON, and encoding and
+ * hashing it in one go would block everybody else. The caller pays for the turns.
  */
 import { isLongJson } from "../../base/json-pieces.ts";
 import { isStructure } from "../../base/json-value.ts";
@@ -9,7 +9,7 @@ import type { TaskQueue } from "../../base/task-queue.ts";
 import { payerOf } from "../rates/rates.ts";
 import type { Outcome, RouteHandler } from "../routes/route.ts";
 
-/** The handler, whose answers that come later and are long are encoded in turns before they are given. */
+/** Wraps a handler so that long asynchronous answers are encoded in turns. */
 export function withLongAnswers(
   handler: RouteHandler,
   work: Pick<TaskQueue, "pace">,

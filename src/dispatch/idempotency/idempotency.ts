@@ -1,9 +1,9 @@
 /**
- * Answers a request under an Idempotency-Key: its handler is called once, and whoever asks for the
- * same again, meanwhile or later, gets the same reply. 409 `idempotency-key-reuse` for another
- * request under the key, `idempotency-key-in-use` where it cannot be waited for,
- * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
- * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
+ * Answers requests with an Idempotency-Key: the handler is called once, and a repeated request,
+ * during or after the call, gets the same reply. 409 `idempotency-key-reuse` for another request
+ * with the key, `idempotency-key-in-use` if it cannot be awaited, `idempotency-outcome-unknown` and
+ * `idempotency-response-not-kept` if the reply is no longer known; the caller decides if it
+ * executes the request again.   AGTP-API §10.1.5
  */
 import { hash } from "node:crypto";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
@@ -37,14 +37,14 @@ import {
 } from "./idempotent-reply.ts";
 
 /**
- * The Idempotency-Key that a request is under, for what may change something and is asked for by an
- * agent of this server; undefined: the request is executed as often as it comes. The key is a header
- * field, or a member of the input where the endpoint has one for it. 400 `invalid-identifier` for a key
- * that is malformed, or two that differ.   AGTP "Request Headers", AGTP-API §10.1.5
+ * Reads the Idempotency-Key of a state-changing request by an agent of this server; undefined if
+ * the request is executed each time. The key is a header field, or an input member if the endpoint
+ * declares one. 400 `invalid-identifier` for a malformed key, or two that differ.   AGTP "Request
+ * Headers", AGTP-API §10.1.5
  */
 export function readIdempotencyKey(exchange: Exchange, route: Route): string | Refusal | undefined {
   if (route.isReading || exchange.caller.document === undefined) return undefined;
-  // An inner dispatch belongs to the request that has the key.
+  // The key belongs to the request on the wire, not to its inner dispatches.
   if (exchange.inner !== undefined) return undefined;
   const key = exchange.header("idempotency-key");
   const oldKey = exchange.header("rcns-idempotency-key");
@@ -66,7 +66,7 @@ function malformed(message: string): Refusal {
   return badRequest("invalid-identifier", message, { header: "Idempotency-Key" });
 }
 
-/** The parts that answer requests under a key. */
+/** The dependencies of answering once per key. */
 interface IdempotencyParts {
   readonly register: Pick<IdempotencyRegister, "claim">;
   readonly view: Pick<ViewLease, "catchUp">;
@@ -75,10 +75,10 @@ interface IdempotencyParts {
   readonly callHandler: CallHandler;
 }
 
-/** Never rejects. */
+/** Answers a request once for its key. Never rejects. */
 export type AnswerOnce = (exchange: Exchange, route: Route, key: string) => Promise<Reply>;
 
-/** Answers requests that have passed every gate, in the place of what calls handlers. */
+/** Creates the function that answers requests with a key, in place of `CallHandler`. */
 export function createAnswerOnce(parts: IdempotencyParts): AnswerOnce {
   return async (exchange, route, key) => {
     try {
@@ -100,7 +100,7 @@ async function answerOnce(
   switch (claim.kind) {
     case "claimed":
       if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
-      // Another process was faster, and may still be at it.
+      // Another process claimed the key first, and may still be executing.
       return answerOnce(parts, exchange, route, key, true);
     case "running": {
       const outcome = await claim.execution.wait(exchange.signal);
@@ -113,7 +113,7 @@ async function answerOnce(
     }
     case "unknown":
       if (isLatest || parts.view.catchUp === undefined) return replyToRefusal(outcomeUnknown());
-      // Another node may have answered it a moment ago.
+      // Another node may have answered the key a moment ago.
       await parts.view.catchUp();
       return answerOnce(parts, exchange, route, key, true);
     case "taken":
@@ -122,8 +122,8 @@ async function answerOnce(
 }
 
 /**
- * Accepting what a 461 offered is the original request once more, with its key: it is a second turn
- * under that key, and has a response of its own.   AGTP-API §10.1.3
+ * Claims the key. Accepting a contract that a 461 offered repeats the original request with its
+ * key, so it gets a second claim with its own response.   AGTP-API §10.1.3
  */
 function claimFor({ register }: IdempotencyParts, exchange: Exchange, written: string): Claim {
   const agentId = exchange.caller.agentId ?? "";
@@ -134,16 +134,16 @@ function claimFor({ register }: IdempotencyParts, exchange: Exchange, written: s
   if (presented === undefined || claim.kind !== "answered" || claim.status !== OFFERED) {
     return claim;
   }
-  // The answer to the first turn is not read.
+  // The first response is not read, so its rejection is ignored.
   claim.response.catch(() => undefined);
-  // No key of a caller has a space.
+  // A space cannot occur in a caller's key.
   const accepting = { key: `${key} accepted`, fingerprint: `${fingerprint} ${presented}` };
   return register.claim({ agentId, ...accepting });
 }
 
 const OFFERED: Status = 461;
 
-/** The key as it is kept: of what an agent does for others, they have keys of their own. */
+/** Returns the stored key; delegated work has a separate key space for each chain of delegators. */
 function keyFor({ caller }: Exchange, key: string): string {
   const behalf = behalfOf(caller);
   return behalf === undefined ? key : `${key} for ${behalf}`;
@@ -163,7 +163,7 @@ async function execute(
   try {
     await settle(execution, exchange, reply);
   } catch (cause) {
-    // It was executed all the same, and a caller that asks again is told that.
+    // The request was executed all the same, and a repeated one is told so.
     faultReply(exchange, services, "the response under an Idempotency-Key cannot be kept", cause);
   }
   return reply;
@@ -194,19 +194,19 @@ function encode(reply: Reply, exchange: Exchange, services: InvokeServices): Rep
 }
 
 /**
- * Tells whether the same request may get another reply. A function that was executed may answer in the words of a
- * refusal, which is none that says that nothing was done.
+ * Tells whether the same request may get another reply later. An executed function may return a
+ * refusal, which does not prove that nothing was done.
  */
 function isPassing({ awaitsAnswer, hasActed }: Exchange, reply: Reply): boolean {
   return reply.refusal === undefined ? awaitsAnswer : !hasActed && !isLasting(reply);
 }
 
-/** A handler that gives up since its caller left says nothing of what it did until then. */
+/** Tells whether the handler gave up because its caller left, so that its effects are unknown. */
 function isGivenUp({ isAborted }: Exchange, { refusal }: Reply): boolean {
   return isAborted && refusal !== undefined && refusal.code !== "handler-timeout";
 }
 
-/** Answers a request that has waited for another one under its key; undefined: it could not wait. */
+/** Replies to a request that waited for another with its key; an undefined outcome means it could not wait. */
 function replyTo(
   parts: IdempotencyParts,
   exchange: Exchange,
@@ -224,7 +224,7 @@ function replay(
 ): Reply | undefined {
   if (response === undefined) return undefined;
   const { addressed, partScopes = [] } = response;
-  // Of its own endpoint's the gate has asked.
+  // Gate 17 has checked the endpoint's own scopes.
   const refusal = refuseUncovered(partScopes, exchange.caller.authority);
   if (refusal !== undefined) return replyToRefusal(refusal);
   if (addressed !== undefined) exchange.addressed = directory.find(addressed);
@@ -252,9 +252,9 @@ function notKept(status: number): Refusal {
 }
 
 /**
- * Equal for two requests that ask for the same: method and path as they are answered, what a legacy
- * verb adds, query and body. They must also be vouched for alike: a reply to a certificate or a
- * bearer token is not for a caller that merely says to be the same agent.
+ * Returns a hash that is equal for equal requests: method and path as answered, mapped parameters,
+ * query and body. The credentials count too: a reply to a certificate or bearer token is not for a
+ * caller that merely claims the same Agent-ID.
  */
 export function fingerprintOf(exchange: Exchange): string {
   const { method, path, request, mappedParameters = null, caller } = exchange;

@@ -1,7 +1,6 @@
 /**
- * A reply as it is kept under an Idempotency-Key, and a kept one as it is given again: with the
- * status, body and header fields that it had, and one more that says so. What is stamped on a
- * response is made anew.   AGTP-API §10.1.5
+ * The stored form of a reply under an Idempotency-Key, and its replay with the same status, body
+ * and header fields, plus one that marks it. Stamped fields are made anew.   AGTP-API §10.1.5
  */
 import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
@@ -14,21 +13,24 @@ import { isOutcomeUnknown } from "../refusals/store-refusals.ts";
 import type { Reply } from "../reply.ts";
 import { encodeBody } from "../stamp.ts";
 
-/** Says that the reply is to an earlier request. */
+/** Marks a reply as a replay. */
 const REPLAYED = { "Idempotency-Replayed": "true" };
 
 /**
- * Refusals that stand as long as the request is the same, or that something was done before. All
- * others but `outcome-unknown` say that nothing was done, for a reason that may pass: who asks, or where the
- * server stands.
+ * Refusals that hold for the same request, or that followed an effect. All others, except
+ * `outcome-unknown`, mean that nothing was done for a passing reason: the caller's credentials or
+ * the server's state.
  */
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 464, 500, 550, 551]);
-/** Another Escalation-ID makes another answer of the same request: 409, where an endpoint's own errors are 422. */
+/**
+ * Codes that another Escalation-ID can change for the same request: 409, while an endpoint's own
+ * errors are 422.
+ */
 const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
   ...(["approval-mismatch", "approval-used", "approval-expired", "approval-elsewhere"] as const),
 ]);
 
-/** Tells whether the same request must get the same reply from now on. */
+/** Tells whether the same request must always get this reply. */
 export function isLasting({ refusal }: Pick<Reply, "refusal">): boolean {
   if (refusal === undefined) return true;
   const { status, code } = refusal;
@@ -36,13 +38,16 @@ export function isLasting({ refusal }: Pick<Reply, "refusal">): boolean {
   return LASTING.has(status) && !(status === 409 && PASSING.has(code));
 }
 
-/** Codes of a call that waits for its approval, or brought one that is not for it. */
+/** Codes of a call that waits for its approval, or presented a wrong one. */
 const UNAPPROVED: ReadonlySet<unknown> = new Set<RefusalCode>([
   ...(["approval-required", "approval-rejected"] as const),
   ...(PASSING as ReadonlySet<RefusalCode>),
 ]);
 
-/** Tells whether a delegated task was not begun, or its first call not approved, however often it was handed on. */
+/**
+ * Tells whether a delegated task was never started, or its first call not approved, along the whole
+ * delegation.
+ */
 function isTaskUndone({ carried = {} }: Refusal): boolean {
   let told: JsonRecord = carried;
   for (;;) {
@@ -56,26 +61,26 @@ function isTaskUndone({ carried = {} }: Refusal): boolean {
   }
 }
 
-/** Tells whether a reply leaves open what was done. */
+/** Tells whether a reply leaves the outcome unknown. */
 export function isOpenOutcome({ refusal }: Reply): boolean {
   return refusal !== undefined && isOutcomeUnknown(refusal);
 }
 
-/** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */
+/** Tells whether a reply may be stored: `Cache-Control: no-store` marks one with a secret. */
 export function mayBeKept({ headers = {} }: Reply): boolean {
   return !Object.entries(headers).some(
     ([name, value]) => name.toLowerCase() === "cache-control" && /\bno-store\b/i.test(value),
   );
 }
 
-/** A reply with its body encoded, which happens once. Throws for a body that cannot be. */
+/** Returns a reply with its body encoded, once. Throws if the body cannot be encoded. */
 export function encodeReply(reply: Reply): Reply {
   const body = encodeBody(reply);
   if (typeof body !== "string") return reply;
   return { ...reply, body: body === "" ? undefined : Buffer.from(body) };
 }
 
-/** The part of an encoded reply that is kept. */
+/** Returns the stored form of an encoded reply. */
 export function keepReply(reply: Reply, { addressed, partScopes }: Exchange): KeptResponse {
   const { status, contentType, headers, refusal } = reply;
   return {
@@ -92,7 +97,7 @@ function keepBody(body: unknown): Pick<KeptResponse, "text" | "base64"> {
   return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };
 }
 
-/** The reply again; undefined when what was kept is none. */
+/** Rebuilds a stored reply; undefined if the stored form is invalid. */
 export function replayReply(kept: KeptResponse): Reply | undefined {
   const { status, contentType, headers, code, text, base64 } = kept;
   if (!isStatus(status)) return undefined;
