@@ -1,6 +1,6 @@
 /**
- * The agents that a module hosts, whatever system they come from: who they are here, why one may not
- * act, and how long a call of it may wait.
+ * The agents that a module hosts from another system: their AGTP identities, why one is inactive,
+ * and how long a call of one may wait.
  */
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import {
@@ -12,10 +12,10 @@ import {
 import type { ModuleContext } from "./module.ts";
 import type { Taking } from "./shared-sections.ts";
 
-/** A handler ends a little before its deadline, so that it says itself what there is to say. */
+/** A handler ends shortly before its deadline, so that it can answer in its own words. */
 const HANDLER_MARGIN_MS = 500;
 
-/** The identities of agents; keep them before anything is served. */
+/** Resolves the identities of agents; store them before anything is served. */
 export function identifyAgents(
   agents: readonly HostedAgent[],
   context: ModuleContext<Taking<"server">>,
@@ -27,7 +27,7 @@ export function identifyAgents(
   return identifyHosted(agents, { serverId, operator, signingKey }, places);
 }
 
-/** Why an agent does not act, in words: its identity may be suspended or retired. */
+/** Returns the reason why an agent is inactive, in words; undefined if it is active. */
 export function findInactive(
   { lifecycle }: ModuleContext["state"],
   document: AgentDocument,
@@ -36,7 +36,7 @@ export function findInactive(
   return status === "suspended" || status === "retired" ? `the agent is ${status}` : undefined;
 }
 
-/** The longest that a handler may wait for a run, in milliseconds. */
+/** Returns the longest time that a handler may wait for a run, in milliseconds. */
 export function longestWaitMs({ handlerTimeoutMs }: { readonly handlerTimeoutMs: number }): number {
   return Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
 }

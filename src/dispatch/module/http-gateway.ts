@@ -1,20 +1,20 @@
-/** The HTTP side of a deployment, as the listener and the composition root know it. */
+/** The HTTP side of a deployment, as the listener and the composition root see it. */
 import type { FastifyInstance } from "fastify";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { WireFault } from "../../wire/message.ts";
 import type { ApiEntry } from "./listing-sections.ts";
 
-/** The methods that an ordinary client may try. */
+/** The methods that an ordinary HTTP client may use. */
 export const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 
-/** The other end of a connection. */
+/** The other end of an HTTP connection. */
 export interface HttpPeer {
   readonly address: string;
   readonly port: number;
 }
 
-/** Field lines by lower-case name; a name that came twice has two values. */
+/** Header field values by lower-case name; a repeated field has several values. */
 type AnswerFields = ReadonlyMap<string, readonly string[]>;
 
 export interface HttpAnswer {
@@ -29,38 +29,36 @@ type RawReply = Parameters<FastifyInstance["routing"]>[1];
 /** Answers HTTP requests while its deployment is served. */
 export interface Gateway {
   handle(request: RawRequest, reply: RawReply): void;
-  /** The answer to bytes that are no HTTP request; undefined: there is none. */
+  /** Answers bytes that are no HTTP request; undefined if there is no answer. */
   answerFault(fault: WireFault, peer: HttpPeer): Promise<HttpAnswer | undefined>;
-  /** Ends what its routes hold open; running requests are still answered. */
+  /** Ends what its routes hold open, such as streams; running requests are still answered. */
   close(): Promise<void>;
 }
 
 export interface BoundPorts {
   readonly agtp: number;
-  /** Undefined: no HTTP is served. */
+  /** Undefined if no HTTP is served. */
   readonly gateway: number | undefined;
 }
 
 /** The agent that the HTTP side speaks as. */
 export interface GatewayAgent {
   readonly agent: AgentDocument;
-  /** No operator has named it: it stands for anybody who reaches the port. */
+  /** True if no operator named it, so that it stands for anybody who reaches the port. */
   readonly isAgentIssued: boolean;
 }
 
 /** A process that serves the deployment; keys are those of `agtpd nodes --json`. */
 export interface NodeFacts {
-  /** The host's name and the port. */
+  /** The host name and the port. */
   readonly node: string;
   readonly address: string;
   readonly version: string;
-  /** RFC 3339. */
+  /** The start time, in RFC 3339. */
   readonly since: string;
-  /** Lost: it is not heard of, or it may not serve since it hears nothing of the store. */
+  /** `lost` if nothing was heard of it, or if it may not serve because the store is out of reach. */
   readonly state: "ready" | "draining" | "lost";
-  /**
-   * The time that the others take it for alive without hearing of it; null for one that is alone.
-   */
+  /** The time without a sign of life after which others take it for lost; null for a single process. */
   readonly lease_ms: number | null;
 }
 
@@ -68,30 +66,30 @@ export interface DaemonFacts {
   readonly address: string;
   readonly port: number;
   readonly gatewayPort: number | undefined;
-  /** Over AGTP and HTTP. */
+  /** The number of connections, over AGTP and HTTP. */
   connectionCount(): Promise<number>;
-  /** The problems of the deployment that is served. */
+  /** The problems of the serving deployment. */
   readonly problems: readonly Problem[];
-  /** Every process that serves this deployment, this one first. */
+  /** The processes that serve this deployment, this one first. */
   nodes(): Promise<readonly NodeFacts[]>;
 }
 
-/** Serves the pages of operators, on a listener of their own. */
+/** Serves the operators' pages, on a listener of their own. */
 export interface ConsoleSide {
   gateway(): Gateway;
-  /** Says where it is served, and whom to ask how the daemon is. */
+  /** Sets the port that it is served on, and the source of facts about the daemon. */
   bind(port: number, facts: () => DaemonFacts): void;
 }
 
 /** Serves HTTP for a deployment. */
 export interface HttpSide {
   readonly agent: GatewayAgent;
-  /** Where it is found; undefined where nobody can tell. */
+  /** The base URL; undefined if it cannot be determined. */
   baseUrl(): string | undefined;
-  /** Every HTTP API with where it is found; the same list until something about it changes. */
+  /** The HTTP APIs with their URLs; the same list until an entry changes. */
   apis(): readonly ApiEntry[];
-  /** Says where the deployment is served. */
+  /** Sets the ports that the deployment is served on. */
   bind(ports: BoundPorts): void;
-  /** Undefined until all is put together. */
+  /** Undefined until the deployment is assembled. */
   gateway(): Gateway | undefined;
 }

@@ -1,4 +1,4 @@
-/** `[[apis]]` and `[[hosted_protocols]]`: what the operator lists beside its endpoints. */
+/** `[[apis]]` and `[[hosted_protocols]]`: entries that the operator lists besides its endpoints. */
 import {
   agtpPath,
   list,
@@ -10,7 +10,7 @@ import {
   webUrl,
 } from "../../schema/section-field.ts";
 
-/** One of `[[apis]]`, as it is written. */
+/** An entry of `[[apis]]`, as written. */
 export interface ApiEntry {
   readonly name: string;
   readonly description?: string;
@@ -18,7 +18,7 @@ export interface ApiEntry {
   readonly http_documentation?: string;
 }
 
-/** One of `[[hosted_protocols]]`. */
+/** An entry of `[[hosted_protocols]]`. */
 export interface HostedProtocolEntry {
   readonly protocol: string;
   readonly method: string;

@@ -1,8 +1,8 @@
 /**
- * A module: a capability of the daemon that is not the pipeline, such as search or delegation. It is
- * provisioned anew for every deployment, and says what it adds; `app` puts the contributions together.
- * Modules know nothing of each other: a module sees in its context what those before it in the list
- * have contributed, and what all of them have by `deployment()`, once it is put together.
+ * A module: a capability of the daemon outside the pipeline, such as search or delegation. It is
+ * provisioned anew for each deployment, and `app` combines the contributions. Modules do not know
+ * each other: a module sees the contributions of the modules before it in its context, and those of
+ * all modules by `deployment()`, once it is assembled.
  */
 
 import type { KeyObject } from "node:crypto";
@@ -46,13 +46,13 @@ import type { WebhookQueue } from "./webhook-queue.ts";
 /** A capability of the daemon: a folder of `src/modules`, and a line in `src/app/modules.ts`. */
 export interface Module<Config extends ConfigPlace = ConfigPlace> {
   readonly name: string;
-  /** The sections of the configuration that it is given. */
+  /** The sections of the configuration that it receives. */
   readonly takes: { readonly [Section in Exclude<keyof Config, keyof ConfigPlace>]: true };
-  /** Reads its part of the configuration and says what it adds; nothing runs yet, nothing is written. */
+  /** Reads its configuration and returns its contribution; nothing runs or is written yet. */
   provision(context: ModuleContext<Config>): Promise<Contribution>;
 }
 
-/** The methods of a server, and its policy about them. */
+/** The methods of a server, and its policy for them. */
 export interface ServerVocabulary {
   readonly catalog: Catalog;
   readonly names: MethodNames;
@@ -61,27 +61,27 @@ export interface ServerVocabulary {
 
 /** The contributions of the operator and of the modules before this one. */
 export interface Brought {
-  /** Every agent so far. */
+  /** The agents so far. */
   readonly directory: AgentDirectory;
-  /** Every route so far, the operator's first. */
+  /** The routes so far, the operator's first. */
   readonly routes: readonly Route[];
-  /** The files that have declared pairs so far. */
+  /** The pairs declared so far, with their files. */
   readonly taken: Pick<TakenPairs, "fileOf">;
-  /** Things that INSPECT shows beside agents and contracts, by target. */
+  /** The handlers of INSPECT for targets besides agents and contracts. */
   readonly inspections: ReadonlyMap<string, RouteHandler>;
-  /** Things that REVOKE ends beside agents and contracts, by target. */
+  /** The handlers of REVOKE for targets besides agents and contracts. */
   readonly revocations: ReadonlyMap<string, RouteHandler>;
-  /** DISCOVER "/" by criteria. */
+  /** The DISCOVER on "/" that searches by criteria. */
   readonly criteria: FloorMethod | undefined;
-  /** Undefined: no agents of another system are served. */
+  /** The agents of another system; undefined if none are served. */
   readonly inventory: HostedInventory | undefined;
-  /** The features of the server in its manifest. */
+  /** The server's features in the manifest. */
   readonly features: readonly string[];
-  /** Undefined: no HTTP is served. */
+  /** Undefined if no HTTP is served. */
   readonly http: HttpSide | undefined;
 }
 
-/** The parts that a module is provisioned with. */
+/** The context that a module is provisioned with. */
 export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   extends ServerVocabulary,
     ProcessState,
@@ -89,35 +89,35 @@ export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   readonly config: Config;
   readonly env: Environment;
   readonly log: Pick<CallLog, "info" | "warn" | "error">;
-  /** Drives the loading; a reload lets others have their turn in between. */
+  /** Runs the steps of loading; during a reload it yields to requests in between. */
   readonly drive: Drive;
   readonly compiler: SchemaCompiler;
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
-  /** Undefined: nothing is signed. */
+  /** Undefined if nothing is signed. */
   readonly signingKey: KeyObject | undefined;
   readonly attributor: Attributor;
-  /** Servers behind endpoints; undefined: none is configured. */
+  /** The MCP servers behind endpoints; undefined if none is configured. */
   readonly mcpServers: DeployedServers | undefined;
-  /** Programs that functions of endpoints are in; undefined: none is configured. */
+  /** The processes with functions of endpoints; undefined if none is configured. */
   readonly processes: Pick<DeployedProcesses, "health"> | undefined;
-  /** Undefined: bearer tokens are not looked at. */
+  /** Undefined if bearer tokens are ignored. */
   readonly tokens: TokenVerifier | undefined;
-  /** The deployment that the module is a part of; throws until it is put together. */
+  /** The deployment that the module belongs to; throws until it is assembled. */
   deployment(): AssembledDeployment;
 }
 
-/** A deployment that is put together, as its own modules see it. */
+/** An assembled deployment, as its own modules see it. */
 export interface AssembledDeployment {
   readonly dispatcher: Dispatcher;
-  /** Makes requests in an agent's name. */
+  /** Makes a request in an agent's name. */
   readonly actAs: ActAs;
   readonly registry: EndpointRegistry<Route>;
   /** The routes that DISCOVER /methods lists, the operator's first. */
   readonly listed: readonly RegisteredRoute[];
-  /** The routes that QUERY finds though they are not listed. */
+  /** The routes that QUERY finds although they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
-  /** Contracts that can be called. */
+  /** The contracts. */
   readonly contracts: Pick<
     ContractRegister,
     "active" | "activeFor" | "eachOpen" | "present" | "openOf" | "ofAgent" | "revisionOf"
@@ -129,24 +129,24 @@ export interface AssembledDeployment {
   readonly httpRoutes: readonly HttpRoute[];
   readonly features: readonly string[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
-  /** Undefined: nothing is sent to people. */
+  /** Undefined if no messages are sent to people. */
   readonly webhooks: WebhookQueue | undefined;
-  /** True if an operator has to approve a call. */
+  /** Tells whether a call needs an operator's approval. */
   readonly needsApproval: Approvals["isNeeded"];
-  /** Agents elsewhere that endpoints call. */
+  /** The agents on other servers that endpoints call. */
   upstreamAgents(): readonly UpstreamAgent[];
-  /** The operator's, and those that the HTTP listener serves. */
+  /** The operator's APIs, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
-  /** The manifest's `document_version`; undefined without one. */
+  /** The manifest's `document_version`; undefined without a manifest. */
   documentVersion(): Promise<string | undefined>;
 }
 
-/** Agents of another system, as that system shows them. */
+/** The agents of another system, as that system describes them. */
 export interface HostedInventory {
   readonly isEmpty: boolean;
-  /** The entry, or why there is none; undefined for a name that is none of that system's. */
+  /** Returns an agent's entry, or a refusal; undefined if the system has no such agent. */
   find(name: string, callerId: string | undefined): object | Refusal | undefined;
-  /** The pairs that an agent may call here, by its AGTP identity. */
+  /** Returns the pairs that an agent may call here, by its AGTP identity. */
   toolsOf(agent: AgentDocument): readonly string[];
 }
 
@@ -154,21 +154,19 @@ export interface HostedInventory {
 export interface Contribution {
   /** AGTP endpoints, floor methods included. */
   readonly routes?: readonly Route[];
-  /** Routes over HTTP, beside the verbs of the gateway. */
+  /** HTTP routes, besides the verbs of the gateway. */
   readonly httpRoutes?: readonly HttpRoute[];
-  /** Sources that QUERY finds things in. */
+  /** Sources for QUERY. */
   readonly sources?: readonly QuerySource[];
   /** Kinds of things that CONFIRM decides. */
   readonly confirmables?: readonly Confirmable[];
-  /**
-   * Problems for which something is left out; whether they stop the start is the operator's choice.
-   */
+  /** Problems that leave something out; the operator chooses if they stop the start. */
   readonly problems?: readonly Problem[];
-  /** Errors among these always stop the start: the configuration itself names what cannot be had. */
+  /** Problems whose errors always stop the start: the configuration names something unavailable. */
   readonly blockers?: readonly Problem[];
-  /** The key under which a route is reported whose place another file's endpoint has. */
+  /** The configuration key under which a route is reported if a file's endpoint has its pair. */
   readonly routesKey?: string;
-  /** Identities of agents that it hosts; one that is known already takes the other's place. */
+  /** Identities of the agents that it hosts; an agent that is already known takes precedence. */
   readonly agents?: readonly AgentDocument[];
   readonly inspections?: Brought["inspections"];
   readonly revocations?: Brought["revocations"];
@@ -177,63 +175,66 @@ export interface Contribution {
   readonly features?: readonly string[];
   readonly hostedProtocols?: readonly HostedProtocolEntry[];
   readonly inventory?: HostedInventory;
-  /** The way to people. */
+  /** The queue of messages to people. */
   readonly webhooks?: WebhookQueue;
-  /** Reads the tokens with which peers vouch for agents. */
+  /** Reads the delegation tokens of peers. */
   readonly delegations?: DelegationReader;
-  /** Answers for pairs that are not registered, and for contracts. */
+  /** Answers for unregistered pairs, and for contracts. */
   readonly negotiation?: Negotiation;
   readonly http?: HttpSide;
   readonly console?: ConsoleSide;
-  /** Commands of the control socket, by their names. Each throws what the person is told. */
+  /** Commands of the control socket, by name. Each throws an error with the message for the user. */
   readonly commands?: ReadonlyMap<string, (options: JsonRecord) => unknown>;
-  /** Agents elsewhere that its endpoints call, as they are now. */
+  /** The agents on other servers that its endpoints call, in their present state. */
   upstreamAgents?(): readonly UpstreamAgent[];
-  /** Says which `document_version` the manifest has now. */
+  /** Returns the manifest's current `document_version`. */
   documentVersion?(): Promise<string>;
-  /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */
+  /** Called once the deployment is assembled without errors: builds what needs the whole, stores identities. */
   complete?(): Promise<readonly Problem[]>;
-  /** Makes what takes long, so that nobody waits for it; awaited before another is replaced. */
+  /** Does slow preparation; awaited before the previous deployment is replaced. */
   prepare?(): Promise<void>;
-  /** This deployment is served from now on. */
+  /** Called when this deployment starts to serve. */
   start?(): void;
-  /** The ready line is out: begins work that the first request would wait for. */
+  /** Called after the ready line: does work that the first request would otherwise wait for. */
   warmUp?(): void;
-  /** Writes what outlives the process; called with `warmUp`. */
+  /** Writes state that outlives the process; called together with `warmUp`. */
   keep?(): Promise<readonly Problem[]>;
-  /** Another is served, or none: ends what its last requests can do without. */
+  /**
+   * Called when this deployment is replaced or the daemon stops: ends what its last requests can do
+   * without.
+   */
   stop?(): Promise<void>;
-  /** The last request is answered. */
+  /** Called once the last request is answered. */
   close?(): Promise<void>;
 }
 
-/** The parts of the gates about contracts that a module decides. */
+/** The parts of the contract gates that a module provides. */
 export interface Negotiation {
   readonly routes: Pick<ContractRoutes, "bind" | "routeOf">;
   readonly route: Route | undefined;
-  /** Undefined: nothing is negotiated. */
+  /** Undefined if nothing is negotiated. */
   readonly offers: ContractOffers | undefined;
 }
 
-/** An agent elsewhere that endpoints call, as operators are shown it; keys are the wire's own. */
+/** An agent on another server that endpoints call, as operators see it; keys are the wire's. */
 export interface UpstreamAgent {
   readonly name: string;
   readonly version: string;
-  /** The path that it is served on. */
+  /** The path that it is served under. */
   readonly base: string;
-  /** The address of its server; null for one that cannot be called. */
+  /** The URL of its server; null if it cannot be called. */
   readonly url: string | null;
   /**
-   * `ready`: its server has it. `unavailable`: it has not, or does not answer. `unchecked`: nobody has
-   * looked yet. `declared`: it runs nowhere that is known.
+   * `ready`: its server has it. `unavailable`: its server lacks it, or does not answer.
+   * `unchecked`: not checked yet. `declared`: no server is known.
    */
   readonly state: "ready" | "unavailable" | "unchecked" | "declared";
-  /** Why it cannot be called. */
+  /** The reason why it cannot be called. */
   readonly reason?: string;
   readonly dependencies: readonly UpstreamDependency[];
 }
 
-/** Another agent that it depends on. */
+/** An agent that it depends on. */
 interface UpstreamDependency {
   readonly name: string;
   readonly status: string;
@@ -241,15 +242,15 @@ interface UpstreamDependency {
 }
 
 /**
- * The routes that make an offer of a contract and end it, for protocols whose clients see one before it is
- * theirs; registered nowhere.
+ * Unregistered routes that offer a contract and decide on the offer, for protocols whose clients
+ * see a contract before they accept it.
  */
 export interface ContractOffers {
-  /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
+  /** PROPOSE that answers 461 instead of 263: the contract is offered, but not yet agreed. */
   readonly propose: Route;
-  /** The client's decision on an offer: `{synthesis_id, decision}`, one of `OfferDecision`. */
+  /** The client's decision on an offer: `{synthesis_id, decision}`, with an `OfferDecision`. */
   readonly decide: Route;
 }
 
-/** `show`: there is no decision yet, and the offer is shown again. */
+/** A decision on an offer; `show` decides nothing and returns the offer again. */
 export type OfferDecision = "accept" | "decline" | "show";

@@ -1,6 +1,6 @@
 /**
- * The sources that QUERY searches for one caller: an inbox, runs, escalations. Each source
- * shows a caller its own and nothing else.   AGTP "QUERY"
+ * Sources that QUERY searches for one caller: an inbox, runs, escalations. Each shows a caller only
+ * the caller's own entries.   AGTP "QUERY"
  */
 import type { Caller } from "../caller/caller.ts";
 import type { Peer } from "../caller/peer.ts";
@@ -11,21 +11,21 @@ export interface QueryCaller {
 }
 
 export interface QueryEntry {
-  /** Unique in its source; becomes part of the result's `source`. */
+  /** Unique in its source; part of the result's `source`. */
   readonly id: string;
-  /** The values that are searched for what they say, most telling first; names of members say nothing. */
+  /** The values that are searched, the most relevant first; names of members are not searched. */
   readonly texts: readonly unknown[];
-  /** The entry as it is answered. */
+  /** The entry as QUERY returns it. */
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** The newest entries of a source that are looked at; more need not be made. */
+/** The maximum number of a source's newest entries that are searched; further ones are ignored. */
 export const MAX_SOURCE_ENTRIES = 200;
 
-/** A place that QUERY looks into, asked anew for every query. */
+/** A source of QUERY, read anew for each query. */
 export interface QuerySource {
-  /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */
+  /** The kind of its results, in the singular; QUERY's `scope` also accepts the plural. */
   readonly name: string;
-  /** The entries that the caller may see, the newest first, a bounded number. */
+  /** Returns the entries that the caller may see, newest first and bounded in number. */
   entries(asker: QueryCaller): Promise<readonly QueryEntry[]>;
 }

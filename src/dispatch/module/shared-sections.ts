@@ -1,4 +1,4 @@
-/** The sections of the configuration that several modules take. */
+/** The configuration sections that several modules take. */
 import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { AgentsConfig, ServerConfig } from "../../identity/identity-sections.ts";
 import type { StoreConfig } from "../../state/state-sections.ts";
@@ -13,7 +13,7 @@ interface SharedSections extends ConfigPlace {
   readonly store: StoreConfig;
 }
 
-/** Some of these sections, and where the configuration lies. */
+/** Some of the shared sections, with the configuration's directory. */
 export type Taking<Name extends keyof SharedSections> = Pick<
   SharedSections,
   Name | keyof ConfigPlace

@@ -1,24 +1,24 @@
-/** The way to people: what is put here is sent to their endpoint, however often it takes. */
+/** The queue of webhook messages, which are retried until they are delivered or expire. */
 import type { JsonRecord } from "../../base/json-value.ts";
 
 export interface WebhookMessage {
-  /** The receiver may see it more than once, under the same id. */
+  /** The message id; a receiver may get the same message more than once. */
   readonly id: string;
   readonly url: string;
   readonly body: JsonRecord;
-  /** Milliseconds since the epoch; it is not tried after that. */
+  /** The end of the retries, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** The agent on whose behalf it is sent; undefined: the server's own. */
+  /** The agent on whose behalf it is sent; undefined for the server itself. */
   readonly owner?: string;
 }
 
-/** A message, whether it is tried once only, and whether nobody asks what becomes of it. */
+/** A message with its options: `isOnce` for a single attempt, `isNews` if nobody asks for its fate. */
 export interface OutgoingMessage extends WebhookMessage {
   readonly isOnce?: boolean;
   readonly isNews?: true;
 }
 
 export interface WebhookQueue {
-  /** Resolves when it is kept: it is tried until it was taken or has expired. */
+  /** Resolves once the message is stored; it is then sent until it is accepted or expires. */
   enqueue(message: WebhookMessage): Promise<void>;
 }
