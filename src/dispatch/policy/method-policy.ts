@@ -1,7 +1,6 @@
 /**
  * The method policy of `[policies.methods]`, checked against the catalog and compiled to lookups:
- * which methods the server accepts, under which other names, and where it sends them instead.
- * AGTP-API §9
+ * the methods that the server accepts, their aliases, and the redirects. AGTP-API §9
  */
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
 import { given } from "../../base/json-value.ts";
@@ -13,21 +12,21 @@ import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
 import type { MethodPolicyConfig, Redirect } from "./policies-section.ts";
 
-/** The policy as lookups. */
+/** The compiled policy. */
 export interface MethodPolicy {
-  /** The method that a wire method stands for before anything else looks at it. */
+  /** Returns the method that a wire method is an alias of. */
   alias(method: string): MethodAlias | undefined;
-  /** Catalog, opted-in legacy, or custom.   §3.2 */
+  /** True for a method of the catalog, an opted-in legacy verb, or a custom method.   §3.2 */
   isKnown(method: string): boolean;
-  /** The AGTP-Catalog-Warning of a deprecated method.   §4.4 */
+  /** Returns the AGTP-Catalog-Warning of a deprecated method.   §4.4 */
   warningOf(method: string): string | undefined;
-  /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
+  /** Applies allow and disallow; floor methods are allowed unless disallowed by name.   §9.2 */
   isAllowed(method: string): boolean;
-  /** The first redirect that applies, with its target path filled in. */
+  /** Returns the target of the first redirect that applies. */
   redirect(method: string, path: string): Pair | undefined;
-  /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
+  /** Returns the method-to-method redirects that apply on a path, for the 405 body.   §11 */
   redirectsFor(path: string): Readonly<Record<string, string>>;
-  /** Finds the names that a 459 suggests for an unknown one. */
+  /** Finds the names that a 459 suggests for an unknown method. */
   readonly closeMatches: CloseMatcher;
   /** The manifest's `policies.methods`. */
   readonly projection: Readonly<Record<string, unknown>>;
@@ -42,12 +41,12 @@ export function canonicalPair(
   return policy.redirect(resolved, path) ?? { method: resolved, path };
 }
 
-/** The method that a name stands for. */
+/** Returns the method that a name stands for. */
 export function resolveMethod(policy: Pick<MethodPolicy, "alias">, method: string): string {
   return policy.alias(method)?.method ?? method;
 }
 
-/** Tells whether a pair is answered as it stands: policy may refuse or redirect it. */
+/** Tells whether a pair is answered as it is, neither refused nor redirected by the policy. */
 export function isReachable(
   policy: Pick<MethodPolicy, "alias" | "redirect" | "isAllowed">,
   pair: Pair,
@@ -56,12 +55,12 @@ export function isReachable(
   return method === pair.method && path === pair.path && policy.isAllowed(method);
 }
 
-/** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
+/** The target of an alias, or of an opted-in legacy verb without one (§3.6). */
 interface MethodAlias {
   readonly method: string;
-  /** Parameters that §3.6 adds: DELETE is EXECUTE with `action: "delete"`. */
+  /** Parameters that §3.6 adds, as for DELETE: EXECUTE with `action: "delete"`. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** PUT is EXECUTE with `idempotency_key`: the request's own Idempotency-Key. */
+  /** True for PUT, which becomes EXECUTE with the request's Idempotency-Key as `idempotency_key`. */
   readonly takesIdempotencyKey?: boolean;
 }
 
@@ -79,11 +78,11 @@ interface PolicyInput {
   readonly config: MethodPolicyConfig;
   readonly catalog: Catalog;
   readonly names: MethodNames;
-  /** Name of the configuration file, for problems. */
+  /** The name of the configuration file, for problems. */
   readonly file: string;
 }
 
-/** Checks and compiles the policy. Removed methods are skipped with a warning, §9.4. */
+/** Checks and compiles the policy. Methods removed from the catalog are skipped with a warning, §9.4. */
 export function compileMethodPolicy(input: PolicyInput): {
   readonly policy: MethodPolicy;
   readonly problems: readonly Problem[];
@@ -144,7 +143,7 @@ function createPolicy(from: Compiled): MethodPolicy {
   for (const [name, method] of from.aliases) aliases.set(name, { method });
   const byMethod = new Map<string, Redirect[]>();
   for (const redirect of redirects) addUnder(byMethod, redirect.fromMethod, redirect);
-  // Compiled by the first unknown name: no start waits for it.
+  // Compiled on the first unknown name, so that the start does not wait for it.
   let matcher: CloseMatcher | undefined;
 
   return {
@@ -163,7 +162,7 @@ function createPolicy(from: Compiled): MethodPolicy {
     redirectsFor: (path) => {
       if (redirects.length === 0) return NO_REDIRECTS;
       const applying = redirects.filter((one) => redirectTarget(one, path) !== undefined);
-      // Of two for one method the first applies; of two equal keys the last would stay.
+      // Reversed, so that the first redirect of a method wins over later equal keys.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
     closeMatches: (name, max) => {
@@ -179,7 +178,7 @@ function legacySet(legacy: MethodPolicyConfig["legacy"], catalog: Catalog): Read
   return new Set(legacy === "*" ? catalog.legacy.keys() : legacy);
 }
 
-/** Aliases are single-hop: chains, cycles and unknown targets stop the start.   §9.2 */
+/** Compiles the aliases, which are single-hop: chains, cycles and unknown targets stop the start. §9.2 */
 function compileAliases(
   { config, catalog, file }: PolicyInput,
   custom: ReadonlySet<string>,
@@ -201,7 +200,7 @@ function compileAliases(
   return aliases;
 }
 
-/** Aliases run first: a disallowed name that is one is never judged under that name.   §9.2 */
+/** Warns of a disallowed name that is an alias: it is resolved first, and never judged by that name. §9.2 */
 function warnOfAliased(
   disallow: readonly string[],
   aliases: ReadonlyMap<string, string>,
@@ -243,13 +242,13 @@ interface RedirectRules {
   readonly names: MethodNames;
   readonly file: string;
   isKnown(method: string): boolean;
-  /** The warning about an entry that names a method the catalog does not have, §9.4. */
+  /** Builds the warning about an entry whose method the catalog lacks, §9.4. */
   skip(key: string, method: string): Problem;
 }
 
 /**
- * The redirects that apply, those with a path first, so that the more specific one wins. Paths may be templates;
- * what a parameter takes is carried over.   AGTP-API §9.2
+ * Returns the valid redirects, those with a path first, so that the more specific one wins. Paths
+ * may be templates whose parameters are carried over.   AGTP-API §9.2
  */
 function compileRedirects(
   redirects: readonly Redirect[],
@@ -296,7 +295,7 @@ function checkRedirect(redirect: Redirect, key: string, rules: RedirectRules): P
   return [...problems, { file, key: `${key}.to_path`, message }];
 }
 
-/** The path that a redirect sends this one to; undefined where it does not apply. */
+/** Returns the pair that a redirect leads to; undefined if it does not apply. */
 function redirectTarget(redirect: Redirect, path: string): Pair | undefined {
   const { fromPath, toPath = path, toMethod } = redirect;
   if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };
@@ -307,7 +306,7 @@ function redirectTarget(redirect: Redirect, path: string): Pair | undefined {
 
 function matchSegments(template: string, path: string): ReadonlyMap<string, string> | undefined {
   const open = template.indexOf("{");
-  // An imported API has a redirect for each of hundreds of operations; nearly all end here.
+  // A fast path: an imported API may have a redirect for each of hundreds of operations.
   if (open === -1 || !path.startsWith(template.slice(0, open))) return undefined;
   const expected = template.split("/");
   const actual = path.split("/");

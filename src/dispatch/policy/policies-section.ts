@@ -1,4 +1,4 @@
-/** `[policies]`: what the server accepts, from whom.   AGTP-API §8, §9 and §10.1.7 */
+/** `[policies]`: the requests and callers that the server accepts.   AGTP-API §8, §9 and §10.1.7 */
 import { HTTP_VERBS } from "../../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../../catalog/path-grammar.ts";
 import { IMPACTS } from "../../endpoint/endpoint.ts";
@@ -36,21 +36,21 @@ export interface PoliciesConfig {
   readonly outputValidation: "open" | "strict";
   readonly identity: IdentityConfig;
   readonly methods: MethodPolicyConfig;
-  /** Reserved DISCOVER name (`methods`) -> dotted handler path. */
+  /** The dotted handler path of each reserved DISCOVER name (`methods`). */
   readonly builtins: Readonly<Record<string, string>>;
   readonly rcns: RcnsConfig;
-  /** The first that matches a call says whether it needs an approval. */
+  /** The approval rules; the first that matches a call decides. */
   readonly approvals: readonly ApprovalRule[];
   readonly oauth?: OauthConfig;
 }
 
-/** One of `[[policies.approvals]]`: it matches a call by all members that stand. */
+/** A rule of `[[policies.approvals]]`, which matches if each of its members does. */
 export interface ApprovalRule {
   readonly impact?: "informational" | "reversible" | "irreversible";
   readonly method?: string;
   /** A path, or a template. */
   readonly path?: string;
-  /** Covers one of the scopes that the endpoint requires. */
+  /** A scope that covers one of those that the endpoint requires. */
   readonly scope?: string;
   /** The caller's name or Agent-ID. */
   readonly agent?: string;
@@ -78,13 +78,13 @@ export interface Redirect {
   readonly toPath?: string;
 }
 
-/** As written, not yet checked against the catalog; `method-policy.ts` does that. */
+/** The methods as written; `method-policy.ts` checks them against the catalog. */
 export interface MethodPolicyConfig {
   readonly allow: "*" | readonly string[];
   readonly disallow: readonly string[];
   readonly legacy: "NONE" | "*" | readonly string[];
   readonly custom: readonly string[];
-  /** Undefined when the operator wrote none: the catalog's seed applies. */
+  /** Undefined if the operator wrote none, so that the catalog's seed applies. */
   readonly aliases?: Readonly<Record<string, string>>;
   readonly redirects: readonly Redirect[];
 }
@@ -195,7 +195,7 @@ const rcns = table("Runtime contract negotiation", {
   ),
 });
 
-/** An approval is kept as long as an escalation that is over. */
+/** The retention time of a closed escalation, which bounds that of an approval. */
 const LONGEST_APPROVAL_SECONDS = 2_592_000;
 
 const approvals = list(

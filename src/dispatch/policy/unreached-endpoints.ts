@@ -1,6 +1,7 @@
 /**
- * Endpoints whose method is another name, so that no request comes to them, and redirects that lead to none: told when
- * the files are read, as a caller learns nothing of either. A method that is not allowed was meant to be.   AGTP-API §9.2
+ * Reports endpoints whose method is an alias, so that no request reaches them, and redirects that
+ * lead to no endpoint. It is done at load time, since callers notice neither. A disallowed method
+ * is deliberate and not reported.   AGTP-API §9.2
  */
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -9,18 +10,18 @@ import type { Route } from "../routes/route.ts";
 import { type MethodPolicy, resolveMethod } from "./method-policy.ts";
 import type { Redirect } from "./policies-section.ts";
 
-/** Endpoints as they are served, and the policy that is asked before them. */
+/** The served endpoints, and the policy in front of them. */
 interface ServedEndpoints {
   readonly policy: Pick<MethodPolicy, "alias">;
   /** The routes of endpoint files. */
   readonly routes: readonly Route[];
   readonly registry: Pick<EndpointRegistry<Route>, "find">;
-  /** As they are configured, in `file`. */
+  /** The redirects as configured in `file`. */
   readonly redirects: readonly Redirect[];
   readonly file: string;
 }
 
-/** Warns of each, an endpoint a step. */
+/** Builds a warning for each, one endpoint a step. */
 export function* warningOfUnreached(served: ServedEndpoints): Paced<readonly Problem[]> {
   const { policy, routes, registry, redirects, file } = served;
   const warnings: Problem[] = [];

@@ -1,18 +1,17 @@
 /**
- * The time of the event loop that each request takes, on whose account it goes. Measured is what the
- * processor did for the loop's own thread: neither its wait for a turn on a busy machine nor the work
- * of other threads is anybody's.
- * `[limits] work_ms_per_second`
+ * Measures the event loop time of each request, for its payer's account. Only the processor time of
+ * the loop's own thread counts, not the wait for a processor on a busy machine nor the work of
+ * other threads. `[limits] work_ms_per_second`
  */
 import { openSync, readSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
-/** Shorter slices are not charged. */
+/** The length up to which slices are free. */
 const FREE_SLICE_MS = 1;
 
-/** Measures slices, and has them paid for. */
+/** Measures slices of the loop and charges their payers. */
 export class LoopTime {
   readonly #rates: Pick<Rates, "charge">;
   readonly #clock: ProcessorClock;
@@ -28,25 +27,25 @@ export class LoopTime {
     this.#readAt = performance.now();
   }
 
-  /** Within a slice: what is done now is measured already. */
+  /** True within a slice, whose measurement includes the present work. */
   get isMeasuring(): boolean {
     return this.#isMeasuring;
   }
 
-  /** The end of the last slice, as of `performance.now()`. */
+  /** The end of the last slice, by `performance.now()`. */
   get endedAt(): number {
     return this.#endedAt;
   }
 
-  /** True if others noticed the last slice. */
+  /** True if the last slice was long enough to delay others. */
   get isNoticed(): boolean {
     return this.#spent > 0;
   }
 
   /**
-   * Begins work that is done at once, as a slice since `startedAt`, or now; false: it is a part of another one.
-   * `end` follows whatever happens, where this was true. They are two calls, as a closure for each request
-   * takes a fiftieth of it.
+   * Begins a slice at `startedAt`, or now; false if a slice is already running. If it returns true,
+   * the caller must call `end` in any case. These are two calls because a closure costs a fiftieth
+   * of a request.
    */
   begin(startedAt: number = performance.now()): boolean {
     if (this.#isMeasuring) return false;
@@ -60,8 +59,8 @@ export class LoopTime {
   }
 
   /**
-   * Ends the slice, by `toldAt` or now: a look at the clock takes a hundredth of a request. The payer is asked
-   * for only where others noticed.
+   * Ends the slice at `toldAt`, or now: reading the clock costs a hundredth of a request. Resolves
+   * the payer only if the slice is charged.
    */
   end<Of>(of: Of, payerOf: (of: Of) => TaskOwner, toldAt: number = performance.now()): void {
     this.#isMeasuring = false;
@@ -70,7 +69,7 @@ export class LoopTime {
     if (spent > 0) this.#rates.charge(payerOf(of).key, spent, performance.now());
   }
 
-  /** Does work as a slice since `startedAt`, or now, or as a part of the one that it is within. */
+  /** Runs work as a slice since `startedAt`, or now, or as part of the running slice. */
   slice<T>(payer: () => TaskOwner, work: () => T, startedAt?: number): T {
     const began = this.begin(startedAt);
     try {
@@ -80,7 +79,7 @@ export class LoopTime {
     }
   }
 
-  /** 0 unless it was so long that others noticed. */
+  /** Returns the milliseconds to charge; 0 for a short slice. */
   #spentSince(startedAt: number, now: number): number {
     this.#endedAt = now;
     if (now - startedAt <= FREE_SLICE_MS) return 0;
@@ -91,19 +90,22 @@ export class LoopTime {
 }
 
 /**
- * Measures the processor time of the thread that asks: what other threads do meanwhile, and the wait
- * for a processor that others hold, is no part of it. It is read in laps.
+ * Measures the processor time of the calling thread, without the work of other threads or the wait
+ * for a processor. It measures in laps.
  */
 export interface ProcessorClock {
-  /** A reading is that good for so long: each takes a system call. */
+  /** The age up to which a reading may start a lap, since each reading takes a system call. */
   readonly freshMs: number;
-  /** Begins a lap now. */
+  /** Starts a lap now. */
   restart(): void;
-  /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
+  /**
+   * Returns the processor time, in milliseconds, since a time of `performance.now()` or since the
+   * last reading.
+   */
   lap(since: number): number;
 }
 
-/** The best clock that the platform has. */
+/** Returns the best clock of the platform. */
 export function processorClock(): ProcessorClock {
   const file = openStatistics();
   if (file !== undefined) return new WaitClock(file);
@@ -115,10 +117,10 @@ export function processorClock(): ProcessorClock {
 const NANOSECONDS_A_MS = 1_000_000;
 const ROW_BYTES = 96;
 
-/** One descriptor for all clocks of a thread. */
+/** The descriptor that all clocks of a thread share. */
 let statistics: number | undefined;
 
-/** Linux tells what this thread has run, and what it has waited; undefined elsewhere. */
+/** Opens the thread's running and waiting times on Linux; undefined elsewhere. */
 function openStatistics(): number | undefined {
   try {
     statistics ??= openSync("/proc/thread-self/schedstat", "r");
@@ -128,7 +130,7 @@ function openStatistics(): number | undefined {
   }
 }
 
-/** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
+/** Reads the thread's running and waiting times, in milliseconds. Throws if the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
   const row = Buffer.alloc(ROW_BYTES);
   return timesOf(row, readSync(file, row, 0, ROW_BYTES, 0));
@@ -140,14 +142,13 @@ function timesOf(row: Buffer, length: number): readonly [ran: number, waited: nu
 }
 
 /**
- * Tells a thread's time from the kernel's two counts: how long it has run, and how long it has waited for a
- * processor. A busy thread does one or the other, so what has passed since the last reading, less what it has
- * waited, is what it has used.
+ * Computes a thread's time from the kernel's counts of running and waiting. A busy thread either
+ * runs or waits for a processor, so its use is the time since the last reading less the wait.
  */
 class WaitClock implements ProcessorClock {
   readonly freshMs = 4;
   readonly #file: number;
-  /** The last reading as it was read: a lap ends in fewer than one of a hundred. */
+  /** The last reading, unparsed, since fewer than one lap in a hundred is evaluated. */
   readonly #row = Buffer.alloc(ROW_BYTES);
   #length = 0;
 
@@ -157,8 +158,8 @@ class WaitClock implements ProcessorClock {
   }
 
   /**
-   * The time of the thread may be that of the kernel's last tick, which counts too much of a lap in which
-   * it sleeps, and never more than passed: asking for the usage costs more than the reading.
+   * Takes a reading. The running time may lag by a kernel tick, which overcounts a lap with sleep
+   * but never exceeds the elapsed time; an exact usage costs more than the reading.
    */
   restart(): void {
     this.#length = readSync(this.#file, this.#row, 0, ROW_BYTES, 0);
@@ -166,7 +167,7 @@ class WaitClock implements ProcessorClock {
 
   lap(since: number): number {
     const [ran, waited] = timesOf(this.#row, this.#length);
-    // The kernel brings the first of them up to date when it is asked for the usage.
+    // Asking for the usage makes the kernel update the running time.
     process.cpuUsage();
     this.restart();
     const [ranNow, waitedNow] = timesOf(this.#row, this.#length);
@@ -175,7 +176,7 @@ class WaitClock implements ProcessorClock {
   }
 }
 
-/** Asks the platform for the time of the thread, or of the process where it knows no threads. */
+/** Reads the time of the thread, or of the process if the platform cannot measure threads. */
 class UsageClock implements ProcessorClock {
   readonly freshMs = 1;
   readonly #usage: typeof process.cpuUsage;
@@ -194,7 +195,7 @@ class UsageClock implements ProcessorClock {
 
   lap(since: number): number {
     const used = this.#used;
-    // Time between the last reading and that moment may have been anybody's.
+    // Time between the last reading and `since` may belong to others, so it is subtracted.
     const before = Math.max(0, since - this.#at);
     this.#used = this.#read();
     this.#at = performance.now();

@@ -1,8 +1,8 @@
 /**
- * Rates by the minute of which a payer has one account, whichever process of the server it asks: what
- * one has given is counted by the others a moment later. Payers are known to them by a hash alone. Over
- * the nodes of a store each writes down every second how much it has given to whom in all, and the others
- * count what has come to it; what was given before a node began it does not count.
+ * Rates per minute that count across all processes of the server: each tells the others a moment
+ * later how many turns it has granted. Accounts are hashes of the payers. Across the nodes of a
+ * store, each node writes its totals per account every second, and the others count the increase;
+ * totals from before a node started are not counted.
  */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -11,51 +11,51 @@ import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 
-/** One account that has given something. */
+/** The turns that an account has taken. */
 export interface MinuteTaking {
   /** A hash of the rate's name and the payer. */
   readonly account: string;
   readonly count: number;
 }
 
-/** A rate that is kept here. */
+/** A rate that counts turns in this process. */
 interface MinuteRate {
-  /** Counts what other processes have given to an account. */
+  /** Counts turns that other processes granted to an account. */
   add(account: string, count: number): void;
 }
 
-/** Tells the other processes. */
+/** Tells other processes about turns taken here. */
 export type TellTaking = (taking: MinuteTaking) => void;
 
 export class MinuteRates {
   readonly #rates: MinuteRate[] = [];
   #tell: TellTaking = () => undefined;
 
-  /** Counts a rate over all processes; the result is called with each taking. */
+  /** Adds a rate; the returned function reports each turn taken here. */
   join(rate: MinuteRate): TellTaking {
     this.#rates.push(rate);
     return (taking) => this.#tell(taking);
   }
 
-  /** Tells of every taking from now on. */
+  /** Sets the function that reports turns to other processes. */
   share(tell: TellTaking): void {
     this.#tell = tell;
   }
 
-  /** Counts a taking from another process: an account is of one rate alone. */
+  /** Counts turns from another process; each account belongs to one rate. */
   add({ account, count }: MinuteTaking): void {
     for (const rate of this.#rates) rate.add(account, count);
   }
 }
 
-/** The account of a payer; `rate` is unique among those that are joined. */
+/** Returns the account of a payer; `rate` must be unique among the joined rates. */
 export function minuteAccount(rate: string, ...payer: readonly string[]): string {
   return hash("sha256", JSON.stringify([rate, ...payer])).slice(0, 32);
 }
 
-/** By account, so much in all since it was asked for first; an account that was not told of begins anew. */
+/** A node's totals by account since the first turn; an account that was left out restarts at 0. */
 interface Given {
-  /** Milliseconds since the epoch, by the clock of that node. */
+  /** The write time, in milliseconds since the epoch by that node's clock. */
   readonly at: number;
   readonly totals: Readonly<Record<string, number>>;
 }
@@ -64,25 +64,25 @@ interface MinuteSharesOptions {
   readonly holders: Holders;
   readonly rates: MinuteRates;
   onFault(error: unknown): void;
-  /** Milliseconds of a clock that never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   now?(): number;
-  /** Chosen by tests alone. */
+  /** Set by tests only. */
   readonly maxAccounts?: number;
 }
 
-/** Tells other nodes how much of each rate this node has given. */
+/** Publishes this node's totals to the other nodes. */
 export interface MinuteShares {
-  /** Tells what was given since the last time, unless that is still being told; called once a second. */
+  /** Publishes the turns since the last call, unless a write is still running; called once a second. */
   renew(): Promise<void>;
   close(): void;
 }
 
 const TELL_EVERY_MS = 1_000;
-/** An account that was at rest for so long is told no more. */
+/** The idle time after which an account is no longer published. */
 const REST_MS = 60_000;
-/** Nobody needs what a node that is gone has given. */
+/** The retention of a node's totals after its last write. */
 const KEPT_MS = 600_000;
-/** The most accounts that others are told of. */
+/** The maximum number of published accounts. */
 const MAX_ACCOUNTS = 512;
 
 interface Account {
@@ -90,7 +90,7 @@ interface Account {
   at: number;
 }
 
-/** Opens the shares of a process; one that is alone has none. */
+/** Opens the shares of a process; undefined for a single process. */
 export async function openMinuteShares(
   store: Store,
   options: MinuteSharesOptions,
@@ -119,12 +119,12 @@ export async function openMinuteShares(
   isOpen = true;
   rates.share(({ account, count }) => {
     const known = own.get(account);
-    // The order is that of the latest takings.
+    // Reinserted, so that the map stays ordered by last use.
     own.delete(account);
     own.set(account, { total: (known?.total ?? 0) + count, at: now() });
     isNews = true;
   });
-  /** Accounts that are not told of begin anew: the others would count all of them again. */
+  /** Resets unpublished accounts, because others would count their whole total again. */
   const beginAnew = (untold: ReadonlyMap<string, Account>): void => {
     for (const [account, { total }] of untold) {
       const since = own.get(account);
@@ -136,7 +136,7 @@ export async function openMinuteShares(
   const renewNow = async (): Promise<void> => {
     if (!isNews) return;
     if (failed !== undefined) {
-      // It may have been written all the same.
+      // The failed write may have succeeded after all.
       await given.refresh();
       if (isDeepStrictEqual(given.get(self)?.totals, failed.totals)) beginAnew(failed.untold);
       failed = undefined;

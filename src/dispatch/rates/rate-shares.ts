@@ -1,8 +1,9 @@
 /**
- * Rates that are spent once among several nodes: each second a node leases what it has given to the payers
- * that take much, and whoever else they ask gives them only its part of the rest; never less than an equal share,
- * so that nobody is kept out who has taken nothing here. A lease ends by itself. With no word from others, a node
- * gives the whole rate.   `[limits] work_ms_per_second`, `requests_per_second`
+ * Divides a payer's rate among several nodes. Each second a node publishes a lease of what it
+ * granted to the heaviest payers, and the other nodes grant these only a part of the rest, but
+ * never less than an equal share, so that a payer is not shut out of a node that it has not used
+ * yet. A lease expires. Without word from others, a node grants the whole rate.   `[limits]
+ * work_ms_per_second`, `requests_per_second`
  */
 import { hash } from "node:crypto";
 import { Collection } from "../../state/collection.ts";
@@ -10,60 +11,60 @@ import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 
-/** The accounts that are shared, each with a rate of its own. */
+/** The kinds of accounts, each with a rate of its own. */
 export type RateScope = "requests" | "work";
 
-/** The part of Rates that other nodes have a say in. */
+/** The part of `Rates` that depends on other nodes. */
 export interface RateShares {
-  /** The part of the rate that this node may give a payer, beyond 0 and 1 at most. */
+  /** Returns the part of the rate that this node may grant a payer, above 0 and at most 1. */
   partOf(scope: RateScope, payer: string): number;
-  /** A payer has taken something here. */
+  /** Counts what a payer has taken here. */
   took(scope: RateScope, payer: string, amount: number): void;
 }
 
-/** By scope and account, per second, as one node has given it. */
+/** The rate per second that a node has granted, by scope and account. */
 interface Lease {
-  /** Milliseconds since the epoch, by the clock of that node. */
+  /** The write time, in milliseconds since the epoch by that node's clock. */
   readonly at: number;
   readonly given: Readonly<Record<string, number>>;
 }
 
-/** Keeps what this node has given known to the others. */
+/** Publishes what this node grants to the others. */
 export interface LeasedShares extends RateShares {
-  /** Leases what was given since the last time; called once a second. */
+  /** Publishes what was granted since the last call; called once a second. */
   renew(): Promise<void>;
   close(): void;
 }
 
 interface SharesOptions {
   readonly holders: Holders;
-  /** The rates in force; what is far below them is not told. */
+  /** Returns the rate in force; payers far below it are not published. */
   limitOf(scope: RateScope): number;
   onFault(error: unknown): void;
-  /** Milliseconds of a clock that never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   now?(): number;
 }
 
-/** Between two leases. */
+/** The interval between two leases. */
 const LEASE_EVERY_MS = 1_000;
-/** A lease that was not renewed for so long is over. */
+/** The time after which a lease expires. */
 const LEASE_MS = 3_000;
-/** Nobody needs what a node that is gone has leased. */
+/** The retention of a node's lease after its last write. */
 const KEPT_MS = 600_000;
-/** Accounts that have been given less than this part of the rate are not told of. */
+/** The part of the rate below which a payer is not published. */
 const LEAST_PART = 0.1;
-/** The most payers that one lease is about. */
+/** The maximum number of payers in a lease. */
 const MAX_PAYERS = 256;
-/** Accounts that are counted within a second. */
+/** The maximum number of accounts counted within a second. */
 const MAX_COUNTED = 50_000;
 
-/** The leases of one other node, since when they are known here. */
+/** The lease of another node, and the time at which it arrived here. */
 interface Heard {
   readonly lease: Lease;
   readonly at: number;
 }
 
-/** Opens the shares of a process; one that is alone has none. */
+/** Opens the shares of a process; undefined for a single process. */
 export async function openRateShares(
   store: Store,
   { holders, limitOf, onFault, now = () => performance.now() }: SharesOptions,
@@ -83,7 +84,7 @@ export async function openRateShares(
       else if (process !== self) heard.set(process, { lease, at: now() });
     },
   });
-  // Entries that the store has from before may be of any age.
+  // Entries that were stored before may be of any age.
   heard.clear();
   const partOf = (account: string): number => {
     const whole = limitOf(scopeOf(account));
@@ -100,7 +101,7 @@ export async function openRateShares(
     }
     const left = 1 - elsewhere / whole;
     const own = (told.get(account) ?? 0) / whole;
-    // Nobody takes all that is over: the others see it as well.
+    // No node takes the whole rest, since the others see it as well.
     return Math.max(1 / nodes, Math.min(left, own + (left - own) / nodes));
   };
   const renew = async (): Promise<void> => {
@@ -111,11 +112,12 @@ export async function openRateShares(
     for (const [process, one] of heard) if (since - one.at > LEASE_MS) heard.delete(process);
     const before = told;
     const rates = new Map([...counted].map(([account, amount]) => [account, amount / seconds]));
-    // A rate falls by half at most, so that shares do not swing.
+    // A published rate falls by half at most, so that shares do not oscillate.
     for (const [account, rate] of before) {
       rates.set(account, Math.max(rates.get(account) ?? 0, rate / 2));
     }
-    // Of the whole rate an equal share may be little: untold, it would be the whole rate again at every node.
+    // Compared with this node's part, not the whole rate: an unpublished equal share would let
+    // every node grant the whole rate.
     const isTold = (account: string, rate: number): boolean =>
       rate >= LEAST_PART * limitOf(scopeOf(account)) * partOf(account);
     const most = [...rates]
@@ -148,7 +150,7 @@ function scopeOf(account: string): RateScope {
   return account.startsWith("work ") ? "work" : "requests";
 }
 
-/** A reader of the store learns no addresses. */
+/** Hashed, so that readers of the store learn no addresses. */
 function nameOf(account: string): string {
   return hash("sha256", account).slice(0, 32);
 }

@@ -1,18 +1,18 @@
 /**
- * Counts what happened within the last minute, for each agent: a sliding window, so that
- * nobody gets two allowances at the turn of a minute.   AGTP-API §10.1.5
+ * Counts each agent's calls within the last minute, in a sliding window, so that no agent gets two
+ * allowances at the turn of a minute.   AGTP-API §10.1.5
  */
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { type MinuteRates, minuteAccount, type TellTaking } from "./minute-rates.ts";
 
 const WINDOW_MS = 60_000;
 const REMEMBERED_AGENTS = 10_000;
-/** The most taken calls of other nodes that are counted. */
+/** The maximum number of other processes' turns that are counted for an account. */
 const MOST = 10_000;
 
-/** A rate among those of the server. */
+/** A rate window's name and clock. */
 interface RateWindowOptions {
-  /** Unique among them. */
+  /** Unique among the server's rates. */
   readonly name: string;
   readonly rates: MinuteRates;
   now?(): number;
@@ -22,7 +22,7 @@ export class RateWindow {
   readonly #name: string;
   readonly #now: () => number;
   readonly #tell: TellTaking;
-  /** By account, when its last turns were taken. */
+  /** The times of an account's turns within the window. */
   readonly #times = recentlyUsed<number[]>(REMEMBERED_AGENTS);
 
   constructor({ name, rates, now = () => performance.now() }: RateWindowOptions) {
@@ -31,13 +31,13 @@ export class RateWindow {
     this.#tell = rates.join(this);
   }
 
-  /** Takes one of an agent's turns, or answers in how many seconds there is one again. */
+  /** Takes a turn of an agent, or returns the seconds until the next one. */
   take(agentId: string, perMinute: number): number | undefined {
     const account = minuteAccount(this.#name, agentId);
     const now = this.#now();
     const times = this.#timesOf(account, now);
     if (times.length >= perMinute) {
-      // Once no more than all turns but one are in the window.
+      // The time of the turn that must leave the window first.
       const due = times[times.length - Math.max(1, perMinute)] ?? now;
       return Math.max(1, Math.ceil((due + WINDOW_MS - now) / 1000));
     }
@@ -47,7 +47,7 @@ export class RateWindow {
     return undefined;
   }
 
-  /** Counts turns that another process has given. */
+  /** Counts turns that another process granted. */
   add(account: string, count: number): void {
     const now = this.#now();
     const times = this.#timesOf(account, now);

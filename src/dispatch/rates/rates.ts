@@ -1,8 +1,8 @@
 /**
- * Limits what each payer takes of the server, in buckets that drain with time: requests, and time of
- * the event loop in slices that others notice. Accounts outlive a reload of the limits, and the
- * oldest are forgotten before a million addresses fill the memory.
- * `[limits] work_ms_per_second`, `requests_per_second`
+ * Limits what each payer takes from the server, with leaky buckets: requests, and event loop time
+ * in slices long enough to delay others. Buckets survive a reload of the limits, and the oldest are
+ * dropped before a million addresses fill the memory. `[limits] work_ms_per_second`,
+ * `requests_per_second`
  */
 
 import { networkOf } from "../../base/addresses.ts";
@@ -12,61 +12,61 @@ import type { Caller } from "../caller/caller.ts";
 import type { Peer } from "../caller/peer.ts";
 import type { RateScope, RateShares } from "./rate-shares.ts";
 
-/** The limits in force; 0 is none. */
+/** The limits in force; 0 is unlimited. */
 type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
 
-/** A payer that has to wait. */
+/** An exceeded rate, and the wait until it permits more. */
 export interface RateExcess {
   readonly scope: RateScope;
-  /** At least 1. */
+  /** The wait in whole seconds, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
-/** A part of the server that a payer has taken. */
+/** An amount that a payer has taken. */
 export interface Taking {
   readonly scope: RateScope;
   readonly payer: string;
-  /** Requests, or milliseconds of work. */
+  /** The number of requests, or milliseconds of work. */
   readonly amount: number;
 }
 
-/** Unused rate that is saved up: a second for requests, two for work, which comes in lumps. */
+/** The bursts that a payer may save up: one second for requests, two for work, which is uneven. */
 const REQUESTS_SAVED_SECONDS = 1;
 const WORK_SAVED_SECONDS = 2;
-/** Nobody is kept waiting longer for one slice, however long that was. */
+/** The longest wait that a single slice can cause, however long it was. */
 const MAX_DEBT_SECONDS = 60;
 
 export class Rates {
   readonly #requests = new Buckets();
   readonly #work = new Buckets();
   #limits: RateLimits;
-  /** Undefined: nobody else gives anything. */
+  /** Undefined for a single process. */
   #shares: RateShares | undefined;
 
   constructor(limits: RateLimits = { requestsPerSecond: 0, workMsPerSecond: 0 }) {
     this.#limits = limits;
   }
 
-  /** Holds everybody to these from now on; what was taken stays taken. */
+  /** Changes the limits; the buckets keep their levels. */
   limit({ requestsPerSecond, workMsPerSecond }: RateLimits): void {
     this.#limits = { requestsPerSecond, workMsPerSecond };
   }
 
-  /** Listens to what other nodes give. */
+  /** Sets the shares that other nodes leave to this one. */
   share(shares: RateShares): void {
     this.#shares = shares;
   }
 
-  /** The rate that all nodes together give a payer, per second; 0 is as much as it asks for. */
+  /** Returns the rate per second that all nodes together grant a payer; 0 is unlimited. */
   limitOf(scope: RateScope): number {
     return scope === "work" ? this.#limits.workMsPerSecond : this.#limits.requestsPerSecond;
   }
 
-  /** Takes one request in, or says what there is too much of; `now` as of `performance.now()`. */
+  /** Admits one request, or returns the excess; `now` is of `performance.now()`. */
   admit(payer: () => string, now: number): RateExcess | undefined {
     const { requestsPerSecond, workMsPerSecond } = this.#limits;
     const isCounted = requestsPerSecond > 0;
-    // Most of the time nobody has taken anything.
+    // In most cases no payer has taken anything, so the payer is not resolved.
     if (!isCounted && (workMsPerSecond === 0 || this.#work.isEmpty(now))) return undefined;
     const key = payer();
     if (workMsPerSecond > 0) {
@@ -77,7 +77,8 @@ export class Rates {
     if (!isCounted) return undefined;
     const most = REQUESTS_SAVED_SECONDS * requestsPerSecond;
     const cost = this.#costOf("requests", key);
-    // One that costs more than can be saved up is let in once all is, and paid off afterwards.
+    // A request that costs more than the burst is admitted to an empty bucket, and paid off
+    // afterwards.
     const excess = this.#requests.level(key, now, requestsPerSecond) + Math.min(cost, most) - most;
     if (excess > 0)
       return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
@@ -86,19 +87,19 @@ export class Rates {
     return undefined;
   }
 
-  /** Counts the taking of a payer from another process of this daemon. */
+  /** Counts an amount that a payer took from another process of this daemon. */
   add({ scope, payer, amount }: Taking, now: number): void {
     const perSecond = this.limitOf(scope);
     const buckets = scope === "work" ? this.#work : this.#requests;
     if (perSecond > 0) buckets.add(payer, amount, now, perSecond);
   }
 
-  /** How much of the whole rate a payer spends with one of its share here. */
+  /** Returns the cost of one unit: the inverse of this node's part of the rate. */
   #costOf(scope: RateScope, payer: string): number {
     return 1 / (this.#shares?.partOf(scope, payer) ?? 1);
   }
 
-  /** The number of accounts that are kept. */
+  /** The number of buckets. */
   get size(): number {
     return this.#requests.size + this.#work.size;
   }
@@ -121,12 +122,12 @@ interface Bucket {
   at: number;
 }
 
-/** In one generation; there are two. */
+/** The maximum number of buckets in a generation; there are two. */
 const MAX_BUCKETS = 50_000;
-/** A bucket that nobody looked at for so long is as good as empty. */
+/** The time after which an unused bucket is as good as empty. */
 const GENERATION_MS = MAX_DEBT_SECONDS * 1000;
 
-/** Buckets by payer. Those that are looked at move on to the next generation, the rest is dropped. */
+/** Buckets by payer, in two generations. A bucket in use moves to the young one, and the old one is dropped. */
 class Buckets {
   #young = new Map<string, Bucket>();
   #old = new Map<string, Bucket>();
@@ -150,7 +151,7 @@ class Buckets {
     this.#age(now);
     const bucket = this.#find(key) ?? { level: 0, at: now };
     bucket.level = Math.min(drained(bucket, now, perSecond) + amount, MAX_DEBT_SECONDS * perSecond);
-    // A request that waited before its gate is from before the last one.
+    // A request that waited before its gate may be older than the last one.
     bucket.at = Math.max(bucket.at, now);
     this.#young.set(key, bucket);
   }
@@ -175,20 +176,20 @@ function drained({ level, at }: Bucket, now: number, perSecond: number): number 
   return Math.max(0, level - (Math.max(0, now - at) * perSecond) / 1000);
 }
 
-/** Those whom nobody vouches for have one share together of the questions that wait for operators. */
+/** The account that all unvouched callers share for questions that wait for operators. */
 export const STRANGERS = "strangers";
 
 /**
- * The account that pays for a request. An agent that is proven pays for itself, wherever it is. One
- * that is only claimed pays together with where it is claimed from, so that nobody elsewhere can use
- * up what is another's. All others pay as the address that they come from, IPv6 by its /64.
+ * Returns the account that pays for a request. A certified agent pays for itself, wherever it is. A
+ * merely claimed one pays together with its network, so that nobody elsewhere can use up another
+ * agent's account. All others pay by address, IPv6 by its /64.
  */
 export function payerOf(request: {
   readonly caller: Caller;
   readonly peer: Pick<Peer, "address" | "speaksAs" | "paid">;
 }): TaskOwner {
   const { caller, peer } = request;
-  // The caller of a connection is mostly the one before: its key is put together and hashed once (-5 %).
+  // A connection's caller mostly stays the same, so its key is built and hashed once (-5 %).
   if (peer.paid?.caller === caller) return peer.paid.owner;
   const key = accountOf(request);
   const owner = key === undefined ? networkOwner(peer.address) : { key, isKnown: true };
@@ -196,12 +197,12 @@ export function payerOf(request: {
   return owner;
 }
 
-/** The account of callers from an address who say no more about themselves. */
+/** Returns the account of callers who are known only by their address. */
 export function networkOwner(address: string): TaskOwner {
   return { key: networkOf(address), isKnown: false };
 }
 
-/** The account of an API's client: the principal that its token names, else its address. */
+/** Returns the account of an API's client: the principal of its token, or else its address. */
 export function spokenFor(principalId: string | undefined, address: string): TaskOwner {
   const key = accountOfPrincipal(principalId);
   return key === undefined ? networkOwner(address) : { key, isKnown: true };
@@ -211,13 +212,13 @@ function accountOfPrincipal(principalId: string | undefined): string | undefined
   return principalId === undefined ? undefined : `for ${principalId}`;
 }
 
-/** Undefined for a stranger: an Agent-ID that nobody knows can be another one each time. */
+/** Returns an agent's account; undefined for an unknown agent, which could change its Agent-ID each time. */
 function accountOf({ caller, peer }: Parameters<typeof payerOf>[0]): string | undefined {
   const { agentId = "", principalId, delegation } = caller;
-  // The agent of the HTTP sidecar is everybody's who reaches the port.
+  // The HTTP sidecar's agent is shared by everybody who reaches the port.
   if (peer.speaksAs !== undefined) return accountOfPrincipal(principalId);
   if (principalId !== undefined) return `${agentId} for ${principalId}`;
-  // A peer vouches for as many agents as it likes.
+  // A peer pays for its agents, since it can vouch for any number of them.
   const voucher = delegation?.isArriving === true ? delegation.links.at(-1) : undefined;
   if (voucher !== undefined) return `of ${voucher.serverId}`;
   // The server's own requests have no address.
