@@ -1,11 +1,11 @@
-/** Refusals about calls that need an approval: there is none yet, or not for this call. */
+/** Refusals of calls that need an approval and lack a valid one. */
 
 import { given } from "../../base/json-value.ts";
 import { useView } from "../../state/registers/approval.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
-/** 262: an operator has to approve the call first; it is repeated with the id of the escalation, which is as it is now. */
+/** 262: an operator must approve the call first; the caller repeats it with the escalation's id. */
 export function approvalRequired(escalation: Escalation): Refusal {
   const { escalationId, approval, deadlineAt, status } = escalation;
   const message =
@@ -23,13 +23,13 @@ export function approvalRequired(escalation: Escalation): Refusal {
   });
 }
 
-/** 262: nobody is asked, because nobody could use the answer. */
+/** 262: no operator is asked, because nobody could use the answer. */
 export function approvalImpossible(message: string): Refusal {
   const carried = { type: "approval-required", explanation: message };
   return refusal(262, "approval-required", message, { carried });
 }
 
-/** 403: an operator has refused the call, or taken an approval back. */
+/** 403: an operator rejected the call, or withdrew its approval. */
 export function approvalRejected({ escalationId, approval, decision }: Escalation): Refusal {
   return refuseFor(403, "approval-rejected", "the call was not approved", {
     ...{ escalation_id: escalationId, call_digest: approval?.digest },
@@ -37,7 +37,7 @@ export function approvalRejected({ escalationId, approval, decision }: Escalatio
   });
 }
 
-/** 409: the approval is for another call; nothing of it is used up. */
+/** 409: the approval is for another call, and stays unused. */
 export function approvalMismatch(escalationId: string, members: readonly string[]): Refusal {
   const what = members.length === 0 ? "another call" : `a call with another ${members.join(", ")}`;
   const message = `no approval for this call has this id: it is for ${what}`;
@@ -46,7 +46,7 @@ export function approvalMismatch(escalationId: string, members: readonly string[
   return refuseFor(409, "approval-mismatch", message, carried);
 }
 
-/** 409: the call was begun under this approval, and what is known of it. */
+/** 409: the approval was already used; `isRunning` and the outcome tell the state of its call. */
 export function approvalUsed({ escalationId, approval }: Escalation, isRunning: boolean): Refusal {
   return refuseFor(409, "approval-used", "the approval was used, and is good for one call", {
     ...{ escalation_id: escalationId, call_digest: approval?.digest },
@@ -54,7 +54,7 @@ export function approvalUsed({ escalationId, approval }: Escalation, isRunning: 
   });
 }
 
-/** 409: the call that asked waits in another worker or node for its answer; nothing of it is used up. */
+/** 409: the call waits for its answer in another worker or node; the approval stays unused. */
 export function approvalElsewhere({ escalationId, approval }: Escalation): Refusal {
   const message =
     "the call that asked waits in another worker or node: repeat it there, or over another connection";
@@ -63,7 +63,7 @@ export function approvalElsewhere({ escalationId, approval }: Escalation): Refus
   });
 }
 
-/** 409: its time is over, whether it was given or not. */
+/** 409: the approval or the question has expired. */
 export function approvalExpired({ escalationId, approval, deadlineAt }: Escalation): Refusal {
   const message = "the approval's time is over: call without it to ask anew";
   return refuseFor(409, "approval-expired", message, {

@@ -1,7 +1,7 @@
 /** Refusals of DELEGATE.   AGTP "DELEGATE", AGTP "Status Codes" */
 import { type Refusal, refusal } from "./refusal.ts";
 
-/** Why a delegated task came to nothing. */
+/** The reason why a delegation failed. */
 export type DelegationFailure =
   | "sub-agent-failed"
   | "deadline"
@@ -18,7 +18,7 @@ export type DelegationFailure =
 /** The known state of the work when its delegation failed. */
 export type WorkOutcome = "not-begun" | "failed" | "unknown";
 
-/** 550: the delegate failed, could not be asked, or did not answer in time. */
+/** 550: the delegate failed, could not be reached, or did not answer in time. */
 export function delegationFailed(
   reason: DelegationFailure,
   explanation: string,
@@ -29,7 +29,7 @@ export function delegationFailed(
   return refusal(550, "delegation-failed", explanation, { carried });
 }
 
-/** Why a link of a chain does not hold. */
+/** The reason why a link of a delegation chain is invalid. */
 export type BrokenLink =
   | "malformed"
   | "unknown-issuer"
@@ -46,9 +46,9 @@ export type BrokenLink =
   | "not-first-hand"
   | "record-unverified";
 
-/** The link that does not hold; what it says of itself may be forged. */
+/** The invalid link; its own claims may be forged. */
 export interface FailingLink {
-  /** From 0, the oldest. */
+  /** The index in the chain; 0 is the oldest. */
   readonly index: number;
   readonly server_id?: string;
   readonly agent_id?: string;
@@ -66,14 +66,14 @@ export function chainBroken(
   return refusal(551, "authority-chain-broken", explanation, { carried });
 }
 
-/** Why something may not be delegated. */
+/** The reason why something may not be delegated. */
 type ForbiddenDelegation =
   | "delegation-not-permitted"
   | "peer-not-configured"
   | "agent-not-allowed"
   | "not-delegable";
 
-/** 403: the caller is known, and may not have this done by that agent. */
+/** 403: the caller is known, but may not delegate this to that agent. */
 export function delegationForbidden(reason: ForbiddenDelegation, message: string): Refusal {
   return refusal(403, "delegation-forbidden", message, { carried: { reason } });
 }

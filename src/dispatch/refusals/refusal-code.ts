@@ -1,4 +1,4 @@
-/** The closed vocabulary of refusals: every `error.code` that the protocol itself answers with. */
+/** The closed vocabulary of the protocol's own `error.code` values. */
 import type { WireFaultCode } from "../../wire/message.ts";
 
 /** Every `error.code` of the protocol; a test keeps docs/reference/statuses.md equal to it. */
@@ -88,7 +88,7 @@ export type RefusalCode =
   | "handler-timeout"
   | "not-implemented";
 
-/** Why a caller is not who it says, or has not shown that it is. */
+/** The reason why a caller is not authenticated. */
 export type UnauthenticatedCode =
   | "agent-unauthenticated"
   | "certificate-invalid"
@@ -101,10 +101,10 @@ export type UnauthenticatedCode =
   | "acl-anonymous-blocked"
   | "genesis-issuer-cert-required";
 
-/** Why a proposal is rejected.   AGTP-API §10.6 */
+/** The reason why a proposal is rejected.   AGTP-API §10.6 */
 export type RejectionReason = "synthesis-disabled" | "composition-impossible" | "policy-refused";
 
-/** Why there is no contract.   AGTP-API §10.1.2, §10.1.4 */
+/** The reason why there is no contract.   AGTP-API §10.1.2, §10.1.4 */
 export type NoContractReason =
   | "rcns-disabled"
   | "trust-tier-insufficient"

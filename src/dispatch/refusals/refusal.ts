@@ -1,7 +1,7 @@
 /**
- * Refusals: every way the protocol says no, as values. One constructor a status, each naming the
- * clause it implements. The body shape is `{ error: { code, message, details? } }`, and whatever a
- * draft says "the body carries" stands at top level and again inside `error`.
+ * Refusals: every negative answer of the protocol, as values. Each status has one constructor,
+ * which cites its clause. The body is `{ error: { code, message, details? } }`; members that a
+ * draft requires stand both at top level and inside `error`.
  */
 
 import { given, jsonMembers, jsonText } from "../../base/json-value.ts";
@@ -15,19 +15,19 @@ import type { RefusalCode, RejectionReason, UnauthenticatedCode } from "./refusa
 export interface Refusal {
   readonly kind: "refusal";
   readonly status: Status;
-  /** A closed code, or the name of an error the endpoint declares. */
+  /** A closed code, or the name of an error that the endpoint declares. */
   readonly code: RefusalCode | (string & {});
   readonly message: string;
   /** Members that stand at top level and inside `error`. */
   readonly carried?: Readonly<Record<string, unknown>>;
   readonly details?: unknown;
-  /** The carried members as JSON, without braces, and the whole body, where they are known already. */
+  /** The carried members as JSON without braces, and the whole body, if they are already encoded. */
   readonly carriedText?: string;
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Says no; the constructors below have the words. */
+/** Builds a refusal; the constructors below supply the messages. */
 export function refusal(
   status: Status,
   code: Refusal["code"],
@@ -35,11 +35,11 @@ export function refusal(
   more: Pick<Refusal, "carried" | "carriedText" | "details" | "headers" | "text"> = {},
 ): Refusal {
   const refused: Refusal = { kind: "refusal", status, code, message };
-  // Spreading into a literal that has members already costs several times what assigning does.
+  // Assigned, since spreading into a literal with members costs several times as much.
   return Object.assign(refused, more);
 }
 
-/** Says no for a reason that is the code, and is carried before all else. */
+/** Builds a refusal whose code is also its `reason`, the first carried member. */
 export function refuseFor(
   status: Status,
   reason: RefusalCode,
@@ -49,7 +49,7 @@ export function refuseFor(
   return refusal(status, reason, message, { carried: { reason, ...more } });
 }
 
-/** The JSON body of a refusal. */
+/** Returns the JSON body of a refusal. */
 export function refusalBody(from: Refusal): Record<string, unknown> {
   const error: Record<string, unknown> = { code: from.code, message: from.message };
   if (from.details !== undefined) error["details"] = from.details;
@@ -59,8 +59,8 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
 }
 
 /**
- * The text of that body: what it carries is encoded once, though it stands there twice. Throws for
- * what has no JSON form.
+ * Returns the body as text; its carried members are encoded once, though they occur twice. Throws
+ * for a value without JSON form.
  */
 export function refusalText(from: Refusal): string {
   if (from.text !== undefined) return from.text;
@@ -72,18 +72,18 @@ export function refusalText(from: Refusal): string {
   return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
 }
 
-/** A refusal that carries more members; the texts of the one without them are left out. */
+/** Adds carried members to a refusal, and drops its encoded texts. */
 export function carryMore(from: Refusal, members: Readonly<Record<string, unknown>>): Refusal {
   const { carriedText: _carriedText, text: _text, carried, ...rest } = from;
   return { ...rest, carried: { ...carried, ...members } };
 }
 
-/** A refusal that is the same for everybody, encoded once. */
+/** Encodes a refusal once that is the same for every request. */
 export function sameForAll(refused: Refusal): Refusal {
   return { ...refused, text: flatText(refusalText(refused)) };
 }
 
-/** 400: the request cannot be understood.   AGTP "Malformed Requests" */
+/** 400: the request is malformed.   AGTP "Malformed Requests" */
 export function badRequest(
   code: RefusalCode,
   message: string,
@@ -92,7 +92,7 @@ export function badRequest(
   return refusal(400, code, message, carried === undefined ? {} : { carried });
 }
 
-/** The draft's own reasons; what else there is to say stands in the code. */
+/** The draft's own reasons; others are named by the code alone. */
 const REASONS: ReadonlySet<UnauthenticatedCode> = new Set([
   "oauth-required",
   "oauth-invalid",
@@ -100,7 +100,7 @@ const REASONS: ReadonlySet<UnauthenticatedCode> = new Set([
   "genesis-issuer-cert-required",
 ]);
 
-/** 401: the caller is nobody this server knows, or not who it says.   AGTP "Status Codes" */
+/** 401: the caller is unknown, or not proven to be the agent it names.   AGTP "Status Codes" */
 export function agentUnauthenticated(
   message: string,
   code: UnauthenticatedCode = "agent-unauthenticated",
@@ -110,12 +110,12 @@ export function agentUnauthenticated(
   return refusal(401, code, message, { carried: { reason, ...carried } });
 }
 
-/** 401: the certificate that the caller comes with is no longer good for it. */
+/** 401: the caller's certificate was revoked. */
 export function certificateRevoked(): Refusal {
   return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
 }
 
-/** 403: the caller is known, and may not do this.   AGTP "Status Codes" */
+/** 403: the caller is known, but may not do this.   AGTP "Status Codes" */
 export function forbidden(
   code:
     | "lifecycle-forbidden"
@@ -128,24 +128,24 @@ export function forbidden(
   return refuseFor(403, code, message, carried);
 }
 
-/** 503: the agent is suspended, and may be reinstated.   AGTP "URI Resolution" */
+/** 503: the agent is suspended, but may be reinstated.   AGTP "URI Resolution" */
 export function agentSuspended(agentId: string): Refusal {
   const carried = { agent_id: agentId, state: "suspended" };
   return refuseFor(503, "agent-suspended", "the agent is suspended", carried);
 }
 
-/** 410: the agent is retired for good.   AGTP "URI Resolution" */
+/** 410: the agent is retired permanently.   AGTP "URI Resolution" */
 export function agentRetired(agentId: string, since: string | undefined): Refusal {
   const carried = given({ agent_id: agentId, state: "retired", revoked_at: since });
   return refuseFor(410, "agent-retired", "the agent is retired", carried);
 }
 
-/** 409: the change is not possible while the agent is in its present state. */
+/** 409: the agent's present state does not permit the change. */
 export function lifecycleConflict(message: string): Refusal {
   return refusal(409, "lifecycle-conflict", message);
 }
 
-/** 409: the request under this Idempotency-Key is not executed, or not again.   AGTP-API §10.1.5 */
+/** 409: the request with this Idempotency-Key is not executed, or not again.   AGTP-API §10.1.5 */
 export function idempotencyConflict(
   code:
     | "idempotency-key-reuse"
@@ -158,7 +158,7 @@ export function idempotencyConflict(
   return refusal(409, code, message, { details });
 }
 
-/** 422: the change is not possible any more.   AGTP "Lifecycle Methods" */
+/** 422: the change is no longer possible.   AGTP "Lifecycle Methods" */
 export function lifecycleInvalid(message: string): Refusal {
   return refusal(422, "lifecycle-invalid", message);
 }
@@ -174,7 +174,7 @@ type AuthorizationCondition =
   | "scope-claim-invalid"
   | "scope-required";
 
-/** 262: authority has to be established first; `type` names the condition.   AGTP-API §11 */
+/** 262: the caller must establish authority first; `type` names the condition.   AGTP-API §11 */
 export function authorizationRequired(
   type: AuthorizationCondition,
   message: string,
@@ -188,7 +188,7 @@ export function authorizationRequired(
   return refusal(262, type, message, { carried, details: more.details });
 }
 
-/** 404: nothing at this path, or not this record.   AGTP-API §5.4, §11 */
+/** 404: nothing exists at this path, or no such record.   AGTP-API §5.4, §11 */
 export function notFound(
   code:
     | "endpoint-not-found"
@@ -203,7 +203,7 @@ export function notFound(
   return refusal(404, code, message);
 }
 
-/** 404: in the same words whether an agent is not there or not to be seen. */
+/** 404: the same for an absent agent and for one that the caller may not see. */
 export function agentNotFound(): Refusal {
   return notFound("agent-not-found", "this server hosts no such agent");
 }
@@ -212,7 +212,7 @@ export function agentNotFound(): Refusal {
 export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
   const listed = violations.length > 20 ? violations.slice(0, 20) : violations;
   const { message, text } = reportViolations(listed);
-  // `refusal` takes twice as long.
+  // Built directly, since `refusal` takes twice as long.
   return {
     kind: "refusal",
     status: 422,
@@ -223,24 +223,27 @@ export function schemaViolation(violations: readonly SchemaViolation[]): Refusal
   };
 }
 
-/** 422: one parameter is wrong. */
+/** 422: one parameter is invalid. */
 export function violationAt(path: string, keyword: string, message: string): Refusal {
   return schemaViolation([{ path, keyword, message }]);
 }
 
-/** 422: an error the endpoint declares; the code is its name.   AGTP-API §6.4 "errors" */
+/** 422: an error that the endpoint declares; its name is the code.   AGTP-API §6.4 "errors" */
 export function namedError(name: string, message: string | undefined, details: unknown): Refusal {
   return refusal(422, name, message ?? name.replaceAll("_", " "), { details });
 }
 
-/** 455: a required scope is not among those this request acts under.   AGTP-API §6.4, §13.2 */
+/** 455: a required scope is missing from the request's authority.   AGTP-API §6.4, §13.2 */
 export function scopeViolation(missing: readonly string[]): Refusal {
   return refusal(455, "scope-violation", `missing scope ${missing.join(", ")}`, {
     carried: { missing_scopes: missing },
   });
 }
 
-/** Refuses a kept answer to a caller that lacks a scope which its parts took; gate 17 asks of the endpoint's own. */
+/**
+ * Refuses a stored answer if the caller lacks a scope of its inner dispatches; gate 17 checks the
+ * endpoint's own.
+ */
 export function refuseUncovered(
   scopes: readonly string[],
   held: { covers(scope: string): boolean },
@@ -254,7 +257,7 @@ export function endpointViolation({ segment, message, messageText }: PathFault):
   const code = "path-grammar-violation";
   const carriedText = `"segment":${jsonText(segment)}`;
   const error = `{"code":"${code}","message":${messageText ?? jsonText(message)},${carriedText}}`;
-  // `refusal` takes twice as long.
+  // Built directly, since `refusal` takes twice as long.
   return {
     kind: "refusal",
     status: 460,
@@ -265,7 +268,7 @@ export function endpointViolation({ segment, message, messageText }: PathFault):
   };
 }
 
-/** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */
+/** 463: the proposal is rejected, with the draft's reason.   AGTP-API §8.7, §10.6 */
 export function proposalRejected(
   reason: RejectionReason,
   explanation: string,
@@ -274,21 +277,21 @@ export function proposalRejected(
   return refuseFor(463, reason, explanation, { explanation, ...more });
 }
 
-/** The things that are rated, in words. */
+/** The rate scopes, in words. */
 const RATED = { rcns: "negotiations", requests: "requests", work: "work" } as const;
 
-/** 429: too much of one kind; `scope` tells which.   AGTP-API §10.1.5, `[limits]` */
+/** 429: a rate is exceeded; `scope` names it.   AGTP-API §10.1.5, `[limits]` */
 export function rateLimited(scope: keyof typeof RATED, retryAfterSeconds: number): Refusal {
   const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
   const many = scope === "work" ? "much" : "many";
   const message = `too ${many} ${RATED[scope]}, try again in ${seconds}`;
   const carried = { scope, retry_after_seconds: retryAfterSeconds };
-  // A caller that negotiates is told by the body alone.   AGTP-API §10.1.5
+  // For negotiations the wait is in the body alone.   AGTP-API §10.1.5
   const headers = scope === "rcns" ? {} : { "Retry-After": String(retryAfterSeconds) };
   return refusal(429, "rate-limited", message, { carried, headers });
 }
 
-/** 500: a fault; the caller learns its id and nothing else. */
+/** 500: a fault; the caller learns only its id. */
 export function serverError(errorId: string): Refusal {
   return refusal(500, "internal-error", "the server failed to answer", {
     carried: { error_id: errorId },
@@ -302,7 +305,7 @@ export function handlerTimeout(errorId: string): Refusal {
   });
 }
 
-/** 501: a protocol feature this server does not have; the body names it.   AGTP "Status Codes" */
+/** 501: a protocol feature that this server lacks; the body names it.   AGTP "Status Codes" */
 export function notImplemented(feature: string, message: string): Refusal {
   return refusal(501, "not-implemented", message, { carried: { feature } });
 }

@@ -1,4 +1,4 @@
-/** Contracts that cannot be had: the 464 is remembered for INSPECT.   AGTP-API §10.1 */
+/** Refuses contracts that are not available, and keeps the 464 for INSPECT.   AGTP-API §10.1 */
 
 import { jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
@@ -14,17 +14,17 @@ type Locks = Readonly<Record<string, string>>;
 
 const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
 
-/** The state of the locks when this one, by its index, is the first that is closed. */
+/** Returns the locks' states if the lock at this index is the first closed one. */
 export function locksClosedAt(closed: number): Locks {
   const state = (index: number): string =>
     index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
   return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
 }
 
-/** All of them are open, and nothing came of it. */
+/** The locks' states of an attempt that failed although they are all open. */
 export const LOCKS_OPEN: Locks = locksClosedAt(LOCKS.length);
 
-/** 404 where it never was, or is forgotten · 464 where it is over or somebody else's.   AGTP-API §10.1.4 */
+/** 404 never existed or forgotten · 464 ended, or another agent's.   AGTP-API §10.1.4 */
 export function refusePresented(
   presented: Exclude<Presented, { readonly kind: "usable" }>,
   exchange: Attempting,
@@ -44,7 +44,7 @@ export function refusePresented(
   }
 }
 
-/** 404: it never was, or is forgotten. */
+/** 404: the contract never existed, or is forgotten. */
 export function contractNotFound(): Refusal {
   return notFound("contract-not-found", "no contract with this synthesis_id");
 }
@@ -56,7 +56,7 @@ function howItEnded({ state, reason }: Contract): string {
 
 type Attempting = Pick<Exchange, "caller" | "method" | "path">;
 
-/** Keeps the attempt, whose id the refusal names; without locks where a contract was presented. */
+/** Stores the attempt and refuses with its id; a presented contract has no locks. */
 export function refuseContract(
   exchange: Attempting,
   attempts: Attempts,
@@ -76,7 +76,7 @@ export function refuseContract(
   return noContract(reason, explanation, attemptId);
 }
 
-/** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
+/** 464: no contract is available; INSPECT shows the attempt by its id.   AGTP-API §10.1.2 */
 export function noContract(
   reason: NoContractReason,
   explanation: string,
@@ -92,7 +92,7 @@ export function noContract(
 
 let reasonBefore: readonly [reason: string, explanation: string, text: string] = ["", "", ""];
 
-/** Most are refused for the reason that the one before was. */
+/** Caches the last text, since consecutive refusals mostly have the same reason. */
 function reasonText(reason: string, explanation: string): string {
   if (reasonBefore[0] === reason && reasonBefore[1] === explanation) return reasonBefore[2];
   const text = flatText(`"reason":${jsonText(reason)},"explanation":${jsonText(explanation)}`);

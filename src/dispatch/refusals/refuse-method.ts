@@ -1,5 +1,6 @@
 /**
- * The 459 of a method that nobody knows, and the 405 of one that is not exposed on a path, with what is.   AGTP-API §11
+ * The 459 of an unknown method, and the 405 of a method that a path does not expose, with the
+ * methods that it does.   AGTP-API §11
  */
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
@@ -9,16 +10,16 @@ import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "../routes/route.ts";
 import { type Refusal, refusal, sameForAll } from "./refusal.ts";
 
-/** The method that was refused last beside a list of methods; its refusal, once it has come twice. */
+/** The last refused method of a list of methods; its refusal is kept once it occurs twice. */
 interface LastRefused {
   readonly method: string;
   refusal: Refusal | undefined;
 }
 
-/** By the list of a path's methods, which is the same each time. */
+/** Keyed by a path's list of methods, which is the same object each time. */
 const lastRefused = new WeakMap<readonly string[], LastRefused>();
 
-/** Names the methods that the path has which was asked for, and where others are redirected. */
+/** Refuses a method with those that the requested path has, and its redirects. */
 export function refuseMethod(
   { method, request: { path } }: Pick<Exchange, "method" | "request">,
   policy: MethodPolicy,
@@ -40,7 +41,7 @@ export function refuseMethod(
   return before.refusal;
 }
 
-/** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */
+/** 405: method and path are valid, but their combination is not exposed.   AGTP-API §11 */
 export function methodNotAllowed(
   message: string,
   allowed: readonly string[],
@@ -53,10 +54,10 @@ export function methodNotAllowed(
   });
 }
 
-/** The texts of lists of methods that are the same each time: of paths without parameters. */
+/** Encoded lists of methods, by list; paths without parameters always have the same list. */
 const allowedTexts = new WeakMap<readonly string[], string>();
 
-/** Undefined: there are redirects. */
+/** Returns the encoded members; undefined if there are redirects. */
 function allowedText(
   allowed: readonly string[],
   redirects: Readonly<Record<string, string>>,
@@ -75,7 +76,7 @@ function hasMembers(record: object): boolean {
   return false;
 }
 
-/** 459: the method is in no vocabulary this server validates against.   AGTP-API §3.2, §4.4 */
+/** 459: the method is in none of the server's vocabularies.   AGTP-API §3.2, §4.4 */
 export function methodViolation(
   method: string,
   catalogVersion: string,
@@ -103,9 +104,8 @@ interface RememberedMethod {
 }
 
 /**
- * Makes refusals of methods that nobody knows. A client that keeps making one mistake must not cost more
- * than one that makes none, nor one that makes another each time: each takes the place of some other, and
- * no table grows (a map took 0.3 µs).
+ * Creates the refusals of unknown methods in a direct-mapped cache: a repeated mistake costs no
+ * more than none, and new ones overwrite old slots, so that no table grows (a map took 0.3 µs).
  */
 export function createViolations(
   catalogVersion: string,
