@@ -1,26 +1,26 @@
 /**
- * Describes a request without the secrets in it: callers of some endpoints write a credential where
- * a name belongs, and it is neither sent back nor kept.   OpenWOP SR-1
+ * Conceals secrets in descriptions of a request: callers of some endpoints put a credential where a
+ * name belongs, and it must be neither sent back nor stored.   OpenWOP SR-1
  */
 import type { Refusal } from "./refusals/refusal.ts";
 
-/** Takes secrets out of texts and values. */
+/** Removes secrets from texts and values. */
 export interface Concealment {
   text(text: string): string;
-  /** A copy of a JSON value. */
+  /** Returns a copy of a JSON value without secrets. */
   value(value: unknown): unknown;
 }
 
-/** The part of a route that says how it conceals. */
+/** The part of a route that holds its concealment. */
 interface Concealing {
   readonly concealment?: Concealment | undefined;
 }
 
-/** The refusal as it may be sent; most endpoints conceal nothing. */
+/** Returns the refusal as it may be sent; most endpoints conceal nothing. */
 export function concealRefusal(refusal: Refusal, route: Concealing | undefined): Refusal {
   const concealment = route?.concealment;
   if (concealment === undefined) return refusal;
-  // The texts were put together with what is concealed.
+  // The prepared texts contain the secrets, so they are dropped.
   const { details, carriedText: _c, text: _t, carried, ...kept } = refusal;
   return {
     ...kept,

@@ -1,6 +1,6 @@
 /**
- * Those who hear of requests: logs, metrics and traces stay outside the pipeline. They are told by calls,
- * or on the channels of `node:diagnostics_channel`.
+ * Observers of requests: logs, metrics and traces stay outside the pipeline. They are notified by
+ * calls, or on the channels of `node:diagnostics_channel`.
  */
 import type { CallLog } from "../handlers/handler.ts";
 import type { Response, WireFault } from "../wire/message.ts";
@@ -10,7 +10,7 @@ import type { Refusal } from "./refusals/refusal.ts";
 import type { Reply } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 
-/** A fault on its way to the log. */
+/** A fault to be logged. */
 export interface Fault {
   readonly errorId: string;
   readonly exchange: Exchange;
@@ -18,9 +18,9 @@ export interface Fault {
   readonly cause?: unknown;
 }
 
-/** Hears what happened to each request. */
+/** Notified of each request. */
 export interface Observer {
-  /** True where somebody hears of the end of requests that are answered with this status. */
+  /** Tells whether anybody observes the end of requests with this status. */
   hears(status: number): boolean;
   start(exchange: Exchange): void;
   end(exchange: Exchange, response: Response, reply: Reply): void;
@@ -43,23 +43,23 @@ export const CHANNELS = {
   inner: "agtpd:inner",
 } as const;
 
-/** `{count}`: spans that no collector will see. */
+/** `{count}`: the number of spans that were dropped before they reached a collector. */
 export const DROPPED_CHANNEL = "agtpd:trace:dropped";
 
-/** A handler is about to be called. */
+/** Published before a handler is called. */
 export interface HandlerBegin {
   readonly exchange: Exchange;
   readonly route: Route;
-  /** Set by a subscriber that has it called within a context of its own. */
+  /** Set by a subscriber that runs the handler within a context of its own. */
   around: (<T>(call: () => T) => T) | undefined;
-  /** Set by a subscriber that hears of its answer. */
+  /** Set by a subscriber that wants the status of its answer. */
   onEnd: ((status: number) => void) | undefined;
 }
 
-/** A handler dispatches a request. */
+/** Published when a handler dispatches a request. */
 export interface InnerBegin {
   readonly exchange: Exchange;
-  /** Set by a subscriber that hears what became of it. */
+  /** Set by a subscriber that wants its outcome. */
   onEnd: ((status: number, refusal: Refusal | undefined) => void) | undefined;
 }
 

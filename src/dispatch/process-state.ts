@@ -1,6 +1,6 @@
 /**
- * Everything that a process has once, whatever is reloaded: its state, its accounts of what everybody
- * takes, its one queue of what takes long, and what each module keeps.
+ * The state that a process has once and keeps through every reload: the store, the rates, the task
+ * queue, and what modules open.
  */
 import type { ForwardClock } from "../base/forward-clock.ts";
 import { type Drive, SLICE_MS } from "../base/paced.ts";
@@ -16,12 +16,12 @@ import { MinuteRates } from "./rates/minute-rates.ts";
 import { Rates } from "./rates/rates.ts";
 import { createToll, type Toll } from "./rates/toll.ts";
 
-/** The parts of a process that a module may keep something over. */
+/** The parts of a process that a module's long-lived state may use. */
 export interface KeptParts extends Pick<ServerState, "escalations" | "holders"> {
   readonly minuteRates: MinuteRates;
 }
 
-/** Opens what a module keeps over the store. */
+/** Opens a module's long-lived state over the store. */
 export type OpenKept<T> = (
   store: Store,
   clock: Pick<ForwardClock, "now">,
@@ -30,31 +30,31 @@ export type OpenKept<T> = (
 
 export interface ProcessState {
   readonly state: ServerState;
-  /** Negotiations that came to nothing. */
+  /** The failed negotiations. */
   readonly attempts: Attempts;
-  /** Everybody's use of the server. */
+  /** The rates of all payers. */
   readonly rates: Rates;
-  /** The rates by the minute, for what is dearer. */
+  /** Rates per minute, for dearer calls. */
   readonly minuteRates: MinuteRates;
   readonly calls: RunningCalls;
   readonly time: LoopTime;
   readonly toll: Toll;
-  /** The queue of work that takes longer than others want to wait. */
+  /** The queue of long work. */
   readonly work: TaskQueue;
-  /** Aborted when the daemon begins to stop: everybody who only waits has an answer then. */
+  /** Aborted when the daemon starts to stop, so that everybody who only waits is answered. */
   readonly stopping: AbortController;
-  /** Aborted when a daemon that stops has answered everybody: nobody waits for what is being made. */
+  /** Aborted once a stopping daemon has answered everybody, so that shared work in progress ends. */
   readonly drained: AbortController;
   /**
-   * The thing that `open` makes, made when it is first asked for and kept through every reload. The function
-   * itself is what it is known by.
+   * Returns the result of `open`, which runs once and is kept through every reload; the function
+   * itself is the key.
    */
   once<T>(open: OpenKept<T>): Promise<T>;
-  /** A collection of the store, opened once by its name and kept through every reload. */
+  /** Returns a collection of the store, opened once per name and kept through every reload. */
   collection<Item>(options: CollectionOptions<Item>): Promise<Collection<Item>>;
 }
 
-/** Begins a process over its state. */
+/** Creates the state of a process over its store. */
 export function createProcessState(state: ServerState): ProcessState {
   const { store, clock } = state;
   const { escalations, holders } = state;
@@ -63,7 +63,8 @@ export function createProcessState(state: ServerState): ProcessState {
   const time = new LoopTime(rates);
   const kept = new Map<unknown, Promise<unknown>>();
   const openOnce = <T>(key: unknown, open: () => T | Promise<T>): Promise<T> => {
-    // Of one key there is one type: it is a function that makes it, or the name of a collection.
+    // Each key has one type, since it is the function that makes the value or the collection's
+    // name.
     const known = kept.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
     const opening = Promise.resolve(open());
@@ -85,15 +86,12 @@ export function createProcessState(state: ServerState): ProcessState {
 /** Work that somebody waits for is finished even while the server stops. */
 const NEVER = new AbortController().signal;
 
-/**
- * The pace of the server's own work while it serves: in the queue of all that takes long, in turns with
- * everybody else's.
- */
+/** Runs the server's own work while it serves, in the queue of long work, in turns with everybody else's. */
 export function whileServing({ work }: Pick<ProcessState, "work">): Drive {
   return (steps) => work.pace(steps, THE_SERVER, NEVER);
 }
 
-/** The pace of what is made once for all who ask: it ends with the last answer of a server that stops. */
+/** Runs work shared by several callers; it ends with the last answer of a stopping server. */
 export function untilDrained({ work, drained }: Pick<ProcessState, "work" | "drained">): Drive {
   return (steps) => work.pace(steps, THE_SERVER, drained.signal);
 }

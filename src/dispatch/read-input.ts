@@ -1,7 +1,7 @@
 /**
- * Puts the input of a request together: its body, its query and the values in its path. The body's envelope
- * may name a session and a task, too: gates 14 and 15 look at those.
- * 400 a body or query that cannot be read · 460 an undecodable path value.   AGTP-API §5.5
+ * Assembles the input of a request from its body, its query and its path values. The body's
+ * envelope may also name a session and a task, which gates 14 and 15 check. 400 an unreadable body
+ * or query · 460 an undecodable path value.   AGTP-API §5.5
  */
 import {
   decodeValues,
@@ -20,7 +20,7 @@ import { badRequest, endpointViolation, type Refusal, sameForAll } from "./refus
 import { isJsonType } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 
-/** Fills in the input, or says why it cannot be read. */
+/** Reads the input into the exchange, or refuses it. */
 export function readInput(exchange: Exchange, route: Route): Refusal | undefined {
   const body = readParameters(exchange, route);
   if ("kind" in body) return body;
@@ -54,7 +54,7 @@ interface Parameters {
 function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
   if (exchange.inner !== undefined) return dispatchedInput(exchange.inner, route);
   const { body, bodyText: text } = exchange.request;
-  // A new one: without path and query it is the handler's own, to write into.
+  // A new object, since without path and query the handler may write into it.
   if (body.length === 0) return { parameters: {} };
   const contentType = exchange.header("content-type");
   if (contentType !== undefined && !isJsonType(contentType)) {
@@ -72,7 +72,7 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
   }
   const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
   if (undeclared?.isInParameters === true && envelope.parameters === parsed.value) {
-    // They are members of a member, which have a schema of their own.
+    // The undeclared members belong to a nested member, which has a schema of its own.
     exchange.undeclared = undefined;
     return readParameters(exchange, route);
   }
@@ -81,14 +81,17 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
   return adoptIdentifiers(exchange, taskId, sessionId) ?? envelope;
 }
 
-/** A proposal has its session among its own members, in an envelope or not.   AGTP "PROPOSE" */
+/** Tells whether a route is PROPOSE, whose session is among the input's own members.   AGTP "PROPOSE" */
 function isProposal({ tier, method }: Route): boolean {
   return tier === "A" && method === "PROPOSE";
 }
 
 const NO_IDENTIFIERS: Identifiers = {};
 
-/** The server keeps what its own methods are given, and the handler that dispatched it may write into it later. */
+/**
+ * Copies the input for the server's own methods, which keep it while the dispatching handler may
+ * still write into it.
+ */
 function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters | Refusal {
   if (tier === "B") return { parameters: input };
   try {
@@ -98,7 +101,7 @@ function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters | 
   }
 }
 
-/** The header beats the body; both are echoed or kept, so both obey the header's syntax. */
+/** Takes over the body's identifiers if the header has none; both must follow the header's syntax. */
 function adoptIdentifiers(
   exchange: Exchange,
   taskId: string | undefined,
@@ -115,7 +118,7 @@ function invalidIdentifier(name: string): Refusal {
   return badRequest("invalid-identifier", `${name} must be 1 to 256 visible ASCII characters`);
 }
 
-/** §3.6: a legacy verb's `action` and `idempotency_key`, where the endpoint declares them. */
+/** Adds a legacy verb's `action` and `idempotency_key` if the endpoint declares them.   §3.6 */
 function withMapped(
   exchange: Exchange,
   { definition }: Route,

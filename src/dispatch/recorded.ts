@@ -1,6 +1,6 @@
 /**
- * No answer leaves, and none is told of, before it is known what became of its record. One whose record is
- * lost leaves as 503 `outcome-unknown`.   AGTP-IDENTIFIERS "Attribution-Record"
+ * No answer is sent or observed before the fate of its record is known. One whose record is lost is
+ * sent as 503 `outcome-unknown`.   AGTP-IDENTIFIERS "Attribution-Record"
  */
 import type { Ledger } from "../state/records/ledger.ts";
 import { RecordDraft } from "../state/records/record.ts";
@@ -10,33 +10,33 @@ import { refusalText } from "./refusals/refusal.ts";
 import { recordOutcomeUnknown } from "./refusals/store-refusals.ts";
 import { AGTP_JSON, replyToRefusal } from "./reply.ts";
 
-/** The part of the ledger that says when it is known what became of records. */
+/** The part of the ledger that reports when records are settled. */
 export type Recording = Pick<Ledger, "whenSettled">;
 
-/** Calls back once it is known of all these responses, with what may leave in the place of each. */
+/** Calls back once the records of these responses are settled, with the responses to send. */
 export function onceRecorded(
   ledger: Recording,
   responses: readonly Response[],
   leave: (leaving: readonly Response[]) => void,
 ): void {
   const settled = (): void => {
-    // Most often each leaves as it is.
+    // In most cases every response is sent unchanged.
     leave(responses.some(isLost) ? responses.map(asRecorded) : responses);
   };
   ledger.whenSettled(settled, responses);
 }
 
-/** One answer, of whose record it is known what became. */
+/** An answer whose record is settled. */
 interface Recorded {
-  /** As it may leave. */
+  /** The response to send. */
   readonly response: Response;
-  /** False: the record is not known to be kept. */
+  /** False if the record is not known to be kept. */
   readonly isKept: boolean;
-  /** The failure that the ledger has met meanwhile. */
+  /** The failure that the ledger met meanwhile. */
   readonly failure: Error | undefined;
 }
 
-/** Resolves once it is known what became of the record of one answer. */
+/** Resolves once the record of one answer is settled. */
 export function recorded(ledger: Recording, response: Response): Promise<Recorded> {
   return new Promise((resolve) => {
     const responses = [response];
@@ -47,14 +47,14 @@ export function recorded(ledger: Recording, response: Response): Promise<Recorde
   });
 }
 
-/** The record of an answer; undefined: none is kept. */
+/** Returns the record of an answer; undefined if none is kept. */
 export function recordOf({ lateFields }: Response): RecordDraft | undefined {
   return lateFields instanceof RecordDraft && lateFields.isKnown ? lateFields : undefined;
 }
 
 const { status: LOST_STATUS } = recordOutcomeUnknown();
 
-/** Tells of requests as they were answered, once that is known. */
+/** Wraps an observer so that it is told of requests once their records are settled, with the sent answer. */
 export function observeRecorded(observer: Observer, ledger: Recording): Observer {
   return {
     ...observer,
@@ -63,7 +63,8 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
         observer.end(exchange, response, reply);
         return;
       }
-      // A request that waits to be told of outlives its turn, which takes the collector as long as its record takes.
+      // A pending request outlives its turn, which costs the garbage collector as much as its
+      // record does.
       if (!observer.hears(response.status) && !observer.hears(LOST_STATUS)) return;
       ledger.whenSettled(() => {
         const sent = asRecorded(response);
@@ -71,22 +72,22 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
         observer.end(exchange, sent, isLost ? replyToRefusal(recordOutcomeUnknown()) : reply);
       }, [response]);
     },
-    // Its line comes behind those of the requests before it.
+    // Deferred, so that its log line follows those of earlier requests.
     wireFault: (fault, response, peer) => {
       ledger.whenSettled(() => observer.wireFault(fault, response, peer));
     },
   };
 }
 
-/** The fields that say whose answer to what it is; all others are of the reply that is lost. */
+/** The fields that identify the answer; all others belong to the lost reply. */
 const CARRIED: ReadonlySet<string> = new Set([
   ...["Server-ID", "AGTP-API-Version", "Response-ID", "Supported-Methods"],
   ...["Agent-ID", "Request-ID", "Task-ID"],
 ]);
 
 /**
- * The response as it may leave: itself, or 503 `outcome-unknown` in the place of one whose record is lost.
- * The call may have been carried out, so it is neither acknowledged nor denied.
+ * Returns the response to send: itself, or 503 `outcome-unknown` if its record is lost. The call
+ * may have been executed, so it is neither confirmed nor denied.
  */
 export function asRecorded(response: Response): Response {
   return isLost(response) ? withoutRecord(response) : response;

@@ -1,8 +1,9 @@
 /**
- * The last step: what every response carries, whatever happened before. Server-ID and Response-ID always,
- * and the draft of the answer's Attribution-Record; Agent-ID, Task-ID and Request-ID echoed; the standing
- * of the agent that is spoken for; the warnings of a deprecated method or endpoint on success and failure
- * alike.   AGTP "Response Headers", AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §4.4, §6.5, §17.4
+ * The last step: the fields of every response, whatever happened before. These are Server-ID,
+ * Response-ID and the draft of the Attribution-Record; the echoed Agent-ID, Task-ID and Request-ID;
+ * the trust fields of the agent concerned; and the warnings of a deprecated method or endpoint, on
+ * success and failure alike.   AGTP "Response Headers", AGTP-IDENTIFIERS "Attribution-Record",
+ * AGTP-API §4.4, §6.5, §17.4
  */
 
 import { given, writeJson } from "../base/json-value.ts";
@@ -17,7 +18,7 @@ import { linkEntry } from "./caller/delegation.ts";
 import type { Exchange } from "./exchange.ts";
 import { AGTP_JSON, isJsonType, type Reply } from "./reply.ts";
 
-/** The contract-layer version every response names. */
+/** The contract-layer version that every response names. */
 export const AGTP_API_VERSION = "1.0";
 
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
@@ -25,19 +26,19 @@ export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 /** The values that responses are stamped with. */
 interface StampOptions {
   readonly serverId: string;
-  /** Undefined: responses carry no record. */
+  /** Undefined if responses carry no record. */
   readonly attributor: Attributor | undefined;
   readonly directory: Pick<AgentDirectory, "find">;
-  /** The agent that is spoken for where a request names none and its caller is not hosted here. */
+  /** The agent of responses whose request names none and whose caller is not hosted here. */
   readonly defaultAgent: AgentDocument | undefined;
   /** The methods that the first response of a connection names. */
   readonly supportedMethods: string;
 }
 
 /**
- * Stamps for one server. A body that cannot be encoded throws, as a fault of its handler. No value
- * can break its line: each comes from a parsed head, was checked as an identifier, or was checked
- * when the file or the handler's answer that it stands in was read.
+ * Creates the stamp of a server. Throws for a body that cannot be encoded, which is a fault of its
+ * handler. No value can contain a line break: each comes from a parsed head, or was checked as an
+ * identifier or when its file or answer was read.
  */
 export function createStamp(options: StampOptions): Stamp {
   const { serverId, attributor, supportedMethods } = options;
@@ -69,9 +70,9 @@ export function createStamp(options: StampOptions): Stamp {
 const AGTP_JSON_LINE = flatText(`Content-Type: ${AGTP_JSON}\r\n`);
 
 /**
- * Owner-ID, Trust-Tier, Verification-Path and Trust-Warning of the agent that a response speaks for: the
- * one that the request names, else the caller where it is hosted here, else the configured default. The
- * lines of an agent are made once.   AGTP-TRUST "Trust Posture Loading"
+ * Creates the trust fields (Owner-ID, Trust-Tier, Verification-Path, Trust-Warning) of a response's
+ * agent: the addressed one, else the caller if hosted here, else the configured default. Each
+ * agent's lines are made once.   AGTP-TRUST "Trust Posture Loading"
  */
 function createTrustFields({
   directory,
@@ -80,7 +81,7 @@ function createTrustFields({
   return ({ addressed, caller }) => {
     const agent = addressed ?? caller.document ?? defaultAgent;
     if (agent === undefined) return "";
-    // Only of agents that stay: a peer's are made for each request.
+    // Only hosted agents have lines, since a peer's document is made anew for each request.
     agent.stamped ??= directory.find(agent.agentId) === agent ? standingLines(agent) : "";
     return agent.stamped;
   };
@@ -95,7 +96,7 @@ function standingLines(agent: AgentDocument): string {
   return flatText(fieldLines(fields));
 }
 
-/** The body as it is sent. Throws for a value that has no JSON form. */
+/** Encodes a body to be sent. Throws for a value without JSON form. */
 export function encodeBody(reply: Reply): string | Uint8Array {
   const { status, text: known } = reply;
   if (known !== undefined) return known;
@@ -103,7 +104,7 @@ export function encodeBody(reply: Reply): string | Uint8Array {
   if (status === 204 || body === undefined) return "";
   const shared = typeof body === "object" && body !== null ? sharedEncoding(body) : undefined;
   if (shared !== undefined) return shared;
-  // It may take long to leave, and its handler may have other plans with it.
+  // Copied, since it may be sent much later, and the handler may reuse it.
   if (body instanceof Uint8Array) return body.slice();
   if (typeof body === "string" && !isJsonType(contentType)) return body;
   const text = writeJson(body);
@@ -111,15 +112,15 @@ export function encodeBody(reply: Reply): string | Uint8Array {
   return text;
 }
 
-/** A response as its record describes it. */
+/** The parts of a response that its record describes. */
 interface AttributedResponse {
   readonly responseId: string;
   readonly body: string | Uint8Array;
 }
 
 /**
- * The draft of the record of one response; undefined exchange: the bytes were no request. Only what an
- * agent of this server did goes into its chain.
+ * Drafts the record of a response; without an exchange the bytes were no request. Only actions of
+ * this server's agents go into a chain.
  */
 function attribute(
   attributor: Attributor,
@@ -162,10 +163,7 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
   };
 }
 
-/**
- * The contract that it was done under, how it came, by whom it was delegated, and what it depends
- * on.
- */
+/** Builds the record's extension: contract, protocol, person, approval, delegation and prior actions. */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   const { contract, caller, priorActions, approval, requestedVia, person: operator } = exchange;
   const { delegation } = caller;
@@ -181,9 +179,9 @@ function extensionOf(exchange: Exchange): RecordFacts["extension"] {
 }
 
 /**
- * The lines from the end of the Response-ID on: what a response echoes of the request, what it warns of, and the
- * standing of its agent. A head is written piece by piece, so those that the answers of a connection have in common
- * are made one piece: a third less for heads.
+ * Returns the lines after the Response-ID: echoed fields, warnings and trust fields. A head is
+ * written piece by piece, so the lines that a connection's answers share are kept as one: a third
+ * less time for heads.
  */
 function echoedFields(exchange: Exchange, standing: string): string {
   const { caller, peer } = exchange;
@@ -197,7 +195,7 @@ function echoedFields(exchange: Exchange, standing: string): string {
   return makeLines(exchange, standing);
 }
 
-/** A request that names a known agent, and nothing else that is echoed. */
+/** Tells whether a known agent's Agent-ID is the only field to echo. */
 function isPlain(exchange: Exchange): boolean {
   const { taskId, catalogWarning, route, caller } = exchange;
   if (!exchange.isNamed || caller.document === undefined || taskId !== undefined) return false;
@@ -221,7 +219,7 @@ function makeLines(exchange: Exchange, standing: string): string {
 
 const MAX_IDENTIFIER = 256;
 
-/** An identifier that is too long is none: echoed and recorded, it makes a head that clients do not take. */
+/** Drops an overlong identifier, since clients reject a head that echoes it or its record. */
 function bounded(identifier: string | undefined): string | undefined {
   return identifier === undefined || identifier.length > MAX_IDENTIFIER ? undefined : identifier;
 }

@@ -1,7 +1,6 @@
 /**
- * Events in the lifecycle stream of an agent that leave the agent where it stands: what became of
- * its contracts, its sessions and its escalations. Each is the next record of its chain.
- * AGTP-LOG "Local Stream"
+ * Events in an agent's lifecycle stream that do not change its status: about its contracts,
+ * sessions and escalations. Each is the next record of its chain. AGTP-LOG "Local Stream"
  */
 
 import type { Call } from "../handlers/handler.ts";
@@ -14,11 +13,11 @@ import { isStoreUnavailable, StoreUnavailableError } from "../state/store-fault.
 import type { ExchangeView } from "./routes/route.ts";
 
 export interface StreamEvent {
-  /** In whose stream it is. */
+  /** The agent whose stream it belongs to. */
   readonly agentId: string;
-  /** Members of the record beside those of every record; `event_type` among them. */
+  /** The event's own members of the record, including `event_type`. */
   readonly extension: Readonly<Record<string, unknown>>;
-  /** The subject of the event, where no request caused it. */
+  /** The subject of an event that no request caused. */
   readonly about: {
     readonly method: string;
     readonly path: string;
@@ -27,13 +26,13 @@ export interface StreamEvent {
   };
 }
 
-/** The request that brought an event about; undefined: the server did it by itself. */
+/** The request that caused an event; undefined if the server acted by itself. */
 export interface CausingRequest {
   readonly call: Call;
   readonly exchange: ExchangeView;
 }
 
-/** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
+/** Writes events as the next records of their agents' chains, and returns their Audit-IDs. */
 export type RecordStreamEvents = (
   events: readonly StreamEvent[],
   cause?: CausingRequest,
@@ -42,13 +41,13 @@ export type RecordStreamEvents = (
 export interface EventParts {
   readonly attributor: Attributor;
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
-  /** Knows whose the agents are; throws until it is put together. */
+  /** The deployment that knows the agents' owners; throws until it is assembled. */
   deployment(): { readonly directory: Pick<AgentDirectory, "find"> };
 }
 
 /**
- * Records events, those of one cause together. What they tell of has been done: where a record is not kept, the
- * request that caused it is not answered as if nothing was.
+ * Creates a recorder that writes the events of one cause together. The reported actions are done:
+ * if a record is not kept, the causing request must not be answered as if nothing was done.
  */
 export function createStreamRecorder({
   attributor,
@@ -72,7 +71,7 @@ export function createStreamRecorder({
   };
 }
 
-/** The record of a deed is lost, or nobody can tell; the ledger has told why. */
+/** Reports a lost or undecided record as an unknown outcome; the ledger has logged the reason. */
 function rethrowUndecided(error: unknown): never {
   throw isStoreUnavailable(error) ? error : new StoreUnavailableError("undecided", error);
 }
@@ -88,7 +87,7 @@ function eventFacts(event: StreamEvent, cause: CausingRequest | undefined): Reco
   };
 }
 
-/** An event about a decision says itself who decided. */
+/** Returns the person who caused an event, as a member of the record. */
 function operatorEntry(cause: CausingRequest | undefined): object {
   const operator = cause?.exchange.person;
   return operator === undefined ? {} : { operator };

@@ -1,6 +1,6 @@
 /**
- * Finds the endpoint of a request that was refused before the gates that find it: it is looked up by
- * the same steps, and not judged.   AGTP-API §9.2, §3.6
+ * Looks up the endpoint of a request that was refused before the endpoint gate, by the same steps
+ * but without judging it.   AGTP-API §9.2, §3.6
  */
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
@@ -11,7 +11,7 @@ import { resolveRoute } from "../gates/11-endpoint.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "./route.ts";
 
-/** The places that an endpoint is looked up in. */
+/** The tables of the lookup. */
 interface LookupParts {
   readonly methodPolicy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
@@ -19,8 +19,8 @@ interface LookupParts {
 }
 
 /**
- * Looks up what a refused request asked for: every response about a deprecated method or endpoint
- * says so, even one to a stranger.   §13.1
+ * Creates the lookup for refused requests: every response about a deprecated method or endpoint
+ * carries its warning, even one to an unknown caller.   §13.1
  */
 export function createEndpointLookup(parts: LookupParts): (exchange: Exchange) => void {
   const { methodPolicy, registry, pathCheck } = parts;

@@ -1,6 +1,6 @@
 /**
- * The floor: the eighteen methods every AGTP server answers on the path "/".
- * AGTP "Method Floor", AGTP-API §3.1
+ * The floor: the eighteen methods that every AGTP server answers on "/". AGTP "Method Floor",
+ * AGTP-API §3.1
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
@@ -13,7 +13,7 @@ import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 import type { Route } from "./route.ts";
 
-/** Methods that change no state, and are open to anonymous callers by policy. */
+/** Methods that change no state; the policy may open them to anonymous callers. */
 const READING: ReadonlySet<string> = new Set([
   "QUERY",
   "DISCOVER",
@@ -31,27 +31,27 @@ export interface FloorMethod
     | ("inputSchema" | "handler" | "takesCertificate" | "idempotencyMember")
     | ("deepMembers" | "endsInTime" | "leadsTo" | "looksUp")
   > {
-  /** Tells whether a call is this method's, where its path answers something else as well. */
+  /** Tells whether a call is for this method, if its path also answers another. */
   isAsked?(input: JsonRecord): boolean;
 }
 
-/** The catalog's sentence about a method, and its first capability. */
+/** Returns a method's description in the catalog, and its first capability. */
 export type DescribeMethod = (method: string) => {
   readonly description: string;
   readonly capability: Capability;
 };
 
-/** Describes methods as a catalog does. */
+/** Describes methods by a catalog. */
 export function describeBy(catalog: Catalog): DescribeMethod {
   return (method) => {
     const verb = catalog.verbs.get(method);
-    // A catalog may have categories that are no capability.
+    // A catalog may have categories that are no capabilities.
     const capability = CAPABILITIES.find((word) => word === verb?.categories[0]) ?? "mechanics";
     return { description: verb?.description ?? method, capability };
   };
 }
 
-/** One protocol endpoint a method, on "/". */
+/** Builds a protocol endpoint on "/" for each method. */
 export function floorEndpoints(
   methods: ReadonlyMap<string, FloorMethod>,
   describe: DescribeMethod,
@@ -63,16 +63,16 @@ export function floorEndpoints(
   }));
 }
 
-/** The impact of calling a floor method. */
+/** Returns the impact of a floor method. */
 export function impactOf(method: string): Impact {
   if (READING.has(method)) return "informational";
   return IRREVERSIBLE.has(method) ? "irreversible" : "reversible";
 }
 
 /**
- * Lists the methods that this server answers, as the first response of a connection says it: those of the
- * floor first, then what other endpoints add, without what the policy refuses. Of contracts and aliases
- * nothing is said.   AGTP "Response Headers"
+ * Lists this server's methods for the first response of a connection: the floor first, then those
+ * of other endpoints, without disallowed ones. Contracts and aliases are not listed.   AGTP
+ * "Response Headers"
  */
 export function* listingMethods(
   routes: Iterable<Pick<Route, "method" | "path">>,
@@ -91,8 +91,8 @@ export function* listingMethods(
 }
 
 /**
- * Wraps what a floor method found out or did: `{status, task_id?, result}`; `beside` is said again beside the
- * result.   AGTP "Response Body"
+ * Wraps the result of a floor method: `{status, task_id?, result}`; the members of `beside` are
+ * repeated beside it.   AGTP "Response Body"
  */
 export function floorResult(
   call: Pick<Call, "taskId">,
@@ -105,17 +105,17 @@ export function floorResult(
   return { status, body: { status, ...task, ...beside, result } };
 }
 
-/** The most octets of a NOTIFY's content, as JSON: what brings news to an inbox keeps within them. */
+/** The maximum size of a NOTIFY's content as JSON; everything that fills an inbox keeps to it. */
 export const MAX_NOTIFICATION_BYTES = 65_536;
 
-/** An agent's own path, and the methods that the protocol has there. */
+/** The path of an agent, and the protocol's methods there. */
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
 const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...FLOOR_GROUPS.lifecycle];
 
-/** The methods of "/": the floor, and RESUME as the other half of SUSPEND. */
+/** The methods of "/": the floor, and RESUME as the counterpart of SUSPEND. */
 const ROOT_METHODS: readonly string[] = [...FLOOR_METHODS, "RESUME"];
 
-/** Tells whether a pair is the protocol's own: a method on "/", a built-in, or an agent's path. */
+/** Tells whether a pair belongs to the protocol: a method on "/", a built-in, or an agent's path. */
 export function isProtocolPair(method: string, path: string): boolean {
   if (path === "/") return ROOT_METHODS.includes(method);
   if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);

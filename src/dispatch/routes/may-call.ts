@@ -1,6 +1,6 @@
 /**
- * Tells whether a caller may call a route, as the gates of endpoint and scope will. Lists of tools ask
- * here, so that nobody is shown a tool that it would be refused.   AGTP-API §6.4 "required_scopes"
+ * Tells whether the endpoint and scope gates would let a caller call a route. Lists of tools use
+ * it, so that nobody is shown a tool that would be refused.   AGTP-API §6.4 "required_scopes"
  */
 import type { Caller } from "../caller/caller.ts";
 import type { Peer } from "../caller/peer.ts";
@@ -8,23 +8,23 @@ import { isWithheld, lacksToken } from "../gates/11-endpoint.ts";
 import { lacksClaim } from "../gates/17-scope.ts";
 import type { Route } from "./route.ts";
 
-/** The caller of a list, and its connection. */
+/** The caller and its connection. */
 export interface Candidate {
   readonly caller: Caller;
   readonly peer: Pick<Peer, "isAnybody">;
 }
 
-/** The part of the policies that decides. */
+/** The policies that the gates apply. */
 export interface CallRules {
   readonly scopeRequiredForInvocation: boolean;
   /** Methods that need a principal of `[policies.oauth]`. */
   readonly tokenMethods: ReadonlySet<string>;
 }
 
-/** As much of a route as is looked at. */
+/** The parts of a route that are checked. */
 type Callable = Pick<Route, "method" | "tier" | "startsWork" | "requiredScopes">;
 
-/** Looks at what is known of a caller before it asks; its input and its standing are not. */
+/** Checks the caller's credentials and scopes; input and lifecycle are not checked. */
 export function mayCall(route: Callable, { caller, peer }: Candidate, rules: CallRules): boolean {
   const { tokenMethods, scopeRequiredForInvocation } = rules;
   if (lacksToken(route.method, caller, tokenMethods) || isWithheld(route, caller, peer))

@@ -1,5 +1,5 @@
 /**
- * Endpoints of the protocol itself (tier A), written down compactly and completed into the same
+ * Endpoints of the protocol itself (tier A), in a compact form that is completed to the same
  * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
  * AGTP-API §5.8, §6.1
  */
@@ -18,26 +18,26 @@ export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input" | 
   readonly path: string;
   readonly description: string;
   readonly capability: Capability;
-  /** "informational": it changes nothing. */
+  /** The impact; "informational" changes nothing. */
   readonly impact: Impact;
-  /** The names of what it answers 422 with, in words of its own. */
+  /** The names of its own 422 errors. */
   readonly errors?: readonly string[];
-  /** The scopes that a caller needs; without them the handler decides for itself. */
+  /** The required scopes; without them the handler decides. */
   readonly requiredScopes?: readonly string[];
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   readonly isListed: boolean;
-  /** False: QUERY does not find it either, since there is nothing to be had by it. */
+  /** False if QUERY does not find it either, since it is not useful by itself. */
   readonly isFindable?: boolean;
   /**
-   * Input members that name something: where the handler says 404, which must leave all as it was,
-   * it is asked again once what other nodes have made is known.
+   * Input members with names of things. If the handler answers 404, which must have no effect, it
+   * is called again once the changes of other nodes are known.
    */
   readonly looksUp?: readonly string[];
   readonly handler: RouteHandler;
 }
 
-/** The full primitive of a protocol endpoint, as the manifest shows it. */
+/** Builds the full primitive of a protocol endpoint, as the manifest shows it. */
 function protocolDefinition(from: ProtocolEndpoint, isReading: boolean): EndpointDefinition {
   return {
     file: "",
@@ -62,13 +62,13 @@ function protocolDefinition(from: ProtocolEndpoint, isReading: boolean): Endpoin
   };
 }
 
-/** The surroundings of protocol endpoints. */
+/** The services that protocol endpoints use. */
 interface ProtocolContext {
   readonly work?: Pick<TaskQueue, "pace">;
   readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
 }
 
-/** The route of a protocol endpoint. */
+/** Builds the route of a protocol endpoint. */
 export function protocolRoute(
   from: ProtocolEndpoint,
   { state, work }: ProtocolContext = {},
@@ -83,7 +83,7 @@ export function protocolRoute(
   return createRoute(definition, handler, { ...from, ...rest });
 }
 
-/** The routes of floor methods and of other endpoints of the protocol. */
+/** Builds the routes of protocol endpoints, floor methods included. */
 export function protocolRoutes(
   endpoints: readonly ProtocolEndpoint[],
   context: ProtocolContext,
@@ -91,10 +91,10 @@ export function protocolRoutes(
   return endpoints.map((endpoint) => protocolRoute(endpoint, context));
 }
 
-/** A shorter schema's validator is generated in a few milliseconds, where the build has made none. */
+/** The schema length, in characters, up to which a missing validator is generated within a few milliseconds. */
 const LONG_SCHEMA = 1000;
 
-/** Makes the validators of the protocol's long schemas, so that the first who calls does not wait for that. */
+/** Generates the validators of the protocol's long schemas, so that the first caller does not wait. */
 export function* preparingInputs(routes: readonly Route[]): Paced<void> {
   const own = yield* filterPaced(routes, ({ tier }) => tier === "A");
   const long = own

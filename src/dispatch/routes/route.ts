@@ -1,6 +1,6 @@
 /**
- * A route is an endpoint ready to be called: its definition, compiled schemas and bound handler,
- * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
+ * A route: an endpoint ready to be called, with its definition, compiled schemas and bound handler.
+ * Everything that can be decided at start-up is.   AGTP-API §6.1 (tiers)
  */
 import { nameText } from "../../base/kept-text.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -26,14 +26,14 @@ import type { Refusal } from "../refusals/refusal.ts";
 /** Tier A: the protocol's own. Tier B: the operator's. Tier C: a contract's. */
 type Tier = "A" | "B" | "C";
 
-/** The contract that an action is done under; keys of the record.   AGTP-API §10.1.6 */
+/** The contract that an action runs under; keys are the record's.   AGTP-API §10.1.6 */
 export interface ContractReference {
   readonly synthesis_id: string;
   readonly contract_hash: string;
   readonly negotiation_origin: string;
 }
 
-/** The view of the exchange that a protocol route has beside the call. */
+/** The view of the exchange that protocol routes get besides the call. */
 export interface ExchangeView {
   readonly method: string;
   readonly requestedMethod: string | undefined;
@@ -42,37 +42,37 @@ export interface ExchangeView {
   readonly request: Pick<Request, "body">;
   readonly peer: Peer;
   readonly caller: Caller;
-  /** Set where a handler has dispatched it: its answer is that handler's, and leaves nowhere. */
+  /** Set for an inner dispatch, whose answer goes to the dispatching handler only. */
   readonly inner?: CallSurroundings["inner"];
-  /** The person whom records name beside the agent. */
+  /** The person that records name besides the agent. */
   readonly person?: Operator | undefined;
-  /** The contract that is run; undefined: none is. */
+  /** The contract that runs; undefined if none does. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
-  /** Notes an action of another agent that this one depends on. */
+  /** Adds an action of another agent that this one depends on. */
   notePriorAction(prior: PriorAction): void;
-  /** Notes scopes that a part took: whoever is given the answer again has to hold them then. */
+  /** Notes scopes that an inner dispatch required; a replay of the answer requires them as well. */
   notePartScopes(scopes: readonly string[]): void;
-  /** Notes that something was done, so that a later failure is not answered as if nothing was. */
+  /** Notes a change, so that a later failure does not claim that nothing was done. */
   markActed(): void;
-  /** Notes that the same request has another answer once an operator has decided. */
+  /** Notes that the same request gets another answer once an operator has decided. */
   markAwaiting(): void;
-  /** The part of a handler whose upstream may ask back. */
+  /** The connection to the handler's upstream, which may ask a question. */
   readonly upstream?: CallUpstream | undefined;
-  /** The agent that the request turned out to be about. */
+  /** The agent that the request proved to be about. */
   addressed: AgentDocument | undefined;
 }
 
 /**
- * Protocol routes may refuse, and look at the exchange itself; the operator's handlers have named
- * errors and the call alone.
+ * The handler of a route. Protocol routes may refuse and see the exchange; the operator's handlers
+ * have named errors and only the call.
  */
 export type RouteHandler = (call: Call, exchange: ExchangeView) => Outcome | Promise<Outcome>;
 
 /** The results that a route's handler may return. */
 export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 
-/** The fields of a line of the log in front of its duration, and those right behind it. */
+/** The log line's parts before and after its duration. */
 export interface LoggedOpening {
   readonly opening: string;
   readonly code: string;
@@ -83,44 +83,44 @@ export interface Route {
   /** The path template. */
   readonly path: string;
   readonly tier: Tier;
-  /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
+  /** True for a route that only reads; `anonymous_discovery` opens those of tier A to anonymous callers. */
   readonly isReading: boolean;
-  /** Starts an agent or a task of this server, which no unknown caller may. */
+  /** True if it starts an agent or a task of this server, which no unknown caller may. */
   readonly startsWork: boolean;
-  /** A verified client certificate stands for an Agent-ID here. */
+  /** True if a verified client certificate may replace the Agent-ID. */
   readonly takesCertificate: boolean;
   readonly definition: EndpointDefinition;
-  /** The scopes of the definition, at hand for every request. */
+  /** The definition's scopes, at hand for every request. */
   readonly requiredScopes: readonly string[];
   readonly input: CompiledSchema;
-  /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */
+  /** The output schema; undefined if results are not checked, as for tier A, which builds its own bodies. */
   readonly output: CompiledSchema | undefined;
   readonly shape: InputShape;
   readonly errors: ReadonlySet<string>;
   /** The AGTP-Endpoint-Warning of a deprecated endpoint, §6.5. */
   readonly warning: string | undefined;
   readonly handler: RouteHandler;
-  /** An input member that says the same as the Idempotency-Key header. */
+  /** The input member with the same meaning as the Idempotency-Key header. */
   readonly idempotencyMember: string | undefined;
-  /** Input members whose depth is the handler's to refuse. */
+  /** The input members whose depth the handler itself limits. */
   readonly deepMembers: ReadonlySet<string> | undefined;
-  /** The handler ends by itself within the handler deadline, and says so in its own words. */
+  /** True if the handler keeps its deadline by itself, and answers in its own words. */
   readonly endsInTime: boolean;
-  /** Takes secrets out of what is refused, and out of the path where it is written down. */
+  /** Removes secrets from refusals, and from the path in logs and records. */
   readonly concealment: Concealment | undefined;
-  /** Rules on the input that a schema cannot express; a violation is a 422. */
+  /** Input rules that a schema cannot express; a violation is a 422. */
   readonly precheck: InputRules | undefined;
-  /** DISCOVER /methods and the manifest's endpoints list it. */
+  /** True if DISCOVER /methods and the manifest list it. */
   readonly isListed: boolean;
-  /** QUERY finds it. */
+  /** True if QUERY finds it. */
   readonly isFindable: boolean;
-  /** No endpoint of the operator's takes its place. */
+  /** True if no operator's endpoint may take its place. */
   readonly isReserved: boolean;
   /** The steps that a composition dispatches; undefined for other handlers. */
   readonly steps: readonly RecipeStep[] | undefined;
-  /** Tells the pair that an input makes it dispatch, as for EXECUTE; undefined: it cannot be told. */
+  /** Returns the pair that an input makes it dispatch, as for EXECUTE; undefined if that is unknown. */
   readonly leadsTo: LeadsTo | undefined;
-  /** Left here by the log, and looked at by nobody else. */
+  /** Owned by the log. */
   logged: LoggedOpening | undefined;
 }
 
@@ -128,28 +128,31 @@ export interface RegisteredRoute extends Route {
   readonly tier: Exclude<Tier, "C">;
 }
 
-/** The pair that a call will dispatch, and its input. */
+/** Returns the pair that a call will dispatch, with its input. */
 export type LeadsTo = (
   input: Readonly<Record<string, unknown>>,
   callerId: string | undefined,
 ) => (Pair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
-/** The fault of an input that the schema accepts; undefined: nothing. */
+/** Returns the violations of an input that the schema accepts; undefined if there are none. */
 type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;
 
-/** The members of a route that its definition says, and that it is left with. */
+/** The members that a route takes from its definition, or sets itself. */
 type DefinedMembers =
   | ("method" | "path" | "definition" | "requiredScopes" | "errors" | "warning")
   | ("handler" | "logged");
 
-/** The properties of a route that no definition has. */
+/** The properties of a route beyond its definition. */
 export interface RouteOptions
   extends Pick<Route, "tier" | "input">,
     Partial<Omit<Route, DefinedMembers | "tier" | "input">> {}
 
-/** The one way to make a route: all of them have the same members, which the hot path is fast by. */
+/**
+ * Creates a route. Routes are made only here, so that all have the same members, which keeps the
+ * hot path fast.
+ */
 export function createRoute(
   definition: EndpointDefinition,
   handler: RouteHandler,

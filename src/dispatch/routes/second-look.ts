@@ -1,17 +1,16 @@
 /**
- * A look-up that misses, on one of several nodes: what is asked for may have been made on another a
- * moment ago. Once this node has taken in what was committed by then, the same handler is asked again.
- * Where that cannot be known, nobody is told that there is nothing: 503 `store-unavailable`. Only callers
- * that this server knows have the store asked, and only about names that are whole; a handler that says
- * 404 has done nothing.
+ * Repeats a lookup that misses on one of several nodes, since the thing may just have been created
+ * on another. Once this node has applied everything committed by then, the handler is called again.
+ * If it cannot catch up, the answer is not 404 but 503 `store-unavailable`. Only known callers with
+ * complete names cause this; a handler that answers 404 must have had no effect.
  */
 import type { ViewLease } from "../../state/state.ts";
 import type { ExchangeView, RouteHandler } from "./route.ts";
 
-/** As what this server makes is named: ids, nonces, digests. */
+/** The form of the names that this server makes: ids, nonces, digests. */
 const WHOLE = /^[\w.:-]{16,256}$/;
 
-/** The handler, asked once more after a miss; the same one where there are no other nodes. */
+/** Wraps a handler so that a miss is looked up again; returns it unchanged if there are no other nodes. */
 export function withSecondLook(
   handler: RouteHandler,
   members: readonly string[],
@@ -24,7 +23,7 @@ export function withSecondLook(
   };
 }
 
-/** Asks once more after a miss, where one of the names that were looked up is whole. */
+/** Asks again after a miss if one of the names is complete. */
 export async function lookTwice<Answer extends object>(
   ask: () => Answer | Promise<Answer>,
   names: readonly unknown[],
@@ -37,12 +36,12 @@ export async function lookTwice<Answer extends object>(
   return ask();
 }
 
-/** A stranger does not make the store work. */
+/** Tells whether the caller is known; unknown ones must not cause work for the store. */
 function isKnown({ caller, peer }: ExchangeView): boolean {
   return caller.document !== undefined || peer.certificate !== undefined;
 }
 
-/** Tells whether this is how something that this server makes may be named. */
+/** Tells whether a name has the form of those that this server makes. */
 export function isWholeName(name: unknown): boolean {
   return typeof name === "string" && WHOLE.test(name);
 }

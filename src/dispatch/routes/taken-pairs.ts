@@ -1,16 +1,16 @@
 /**
- * The pairs that endpoints have already, with the files that declare them: what comes after them
- * leaves them their places.   AGTP-API §6.1
+ * The pairs of existing endpoints, with the files that declare them; later endpoints may not
+ * replace them.   AGTP-API §6.1
  */
 import { filterPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Route } from "./route.ts";
 
-/** Files by the pairs that they declare; the names of parameters tell no two pairs apart. */
+/** Files by the pairs that they declare; names of parameters do not count. */
 export class TakenPairs {
   readonly #files = new Map<string, string>();
 
-  /** Takes the pairs of some more routes. */
+  /** Adds the pairs of more routes. */
   *adding(routes: readonly Route[]): Paced<void> {
     for (const { method, path, definition } of routes) {
       this.#files.set(keyOf(method, path), definition.file);
@@ -18,12 +18,12 @@ export class TakenPairs {
     }
   }
 
-  /** The file that declares a pair. */
+  /** Returns the file that declares a pair. */
   fileOf({ method, path }: Pick<Route, "method" | "path">): string | undefined {
     return this.#files.get(keyOf(method, path));
   }
 
-  /** The routes whose pairs are free, and a problem under this key for each other one. */
+  /** Returns the routes whose pairs are free, and a problem under this key for each other route. */
   *freeAmong(
     routes: readonly Route[],
     key: string,

@@ -1,13 +1,12 @@
 /**
- * The names of tools, as MCP clients take them: the endpoint's own word, else one that is derived
- * from method and path. A derived name says no more than it must to be the only one of its kind.
- * AGTP-API §5.8.4, MCP "Tool Names"
+ * Tool names that MCP clients accept: the endpoint's own, or one derived from method and path. A
+ * derived name is as short as uniqueness permits. AGTP-API §5.8.4, MCP "Tool Names"
  */
 import { hash } from "node:crypto";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 
-/** Clients of MCP take no longer names. */
+/** The maximum length that MCP clients accept. */
 const MAX_NAME = 64;
 const DIGEST_LENGTH = 8;
 const PARAMETER = /^\{([^{}/]+)\}$/;
@@ -15,10 +14,10 @@ const PARAMETER = /^\{([^{}/]+)\}$/;
 type Named = Pick<EndpointDefinition, "method" | "path" | "tool">;
 type Form = (definition: Named) => string;
 
-/** Each form says more than the one before; the last one is only ever one endpoint's. */
+/** The forms of a name, each more specific than the one before; the last one is always unique. */
 const FORMS: readonly Form[] = [plainName, nameWithParameters, nameWithDigest];
 
-/** The names of some endpoints, in their order; none is among those that others have. */
+/** Names endpoints, in their order; no name is among those of `others`. */
 export function* namingTools(
   definitions: readonly Named[],
   others: Iterable<string> = [],
@@ -43,7 +42,7 @@ export function* namingTools(
   return yield* mapPaced(names, (name = "") => name);
 }
 
-/** The name of one more, which shares it with none that is there; they keep theirs. */
+/** Names one more endpoint with a free name; existing names stay. */
 export function nextToolName(definition: Named, isTaken: (name: string) => boolean): string {
   const names = FORMS.map((form) => bounded(form(definition), definition));
   return names.find((name) => !isTaken(name)) ?? nameWithDigest(definition);
@@ -58,13 +57,13 @@ function* countsOf(names: readonly (string | undefined)[]): Paced<ReadonlyMap<st
   return counts;
 }
 
-/** `BOOK /rooms/{room_type}` is `book_rooms`. */
+/** Names `BOOK /rooms/{room_type}` `book_rooms`. */
 function plainName({ method, path }: Named): string {
   const literals = segmentsOf(path).filter((segment) => !PARAMETER.test(segment));
   return cleaned([method, ...literals].join("_").toLowerCase());
 }
 
-/** `book_rooms_by_room_type`; several parameters are joined by `_and_`. */
+/** Names it `book_rooms_by_room_type`; several parameters are joined by `_and_`. */
 function nameWithParameters(definition: Named): string {
   const names = segmentsOf(definition.path).flatMap((one) => PARAMETER.exec(one)?.[1] ?? []);
   const plain = plainName(definition);
@@ -95,9 +94,8 @@ function cleaned(text: string): string {
 }
 
 /**
- * The names that some endpoints had as tools before they were those of MCP, in their order: method
- * and every word of the path, each pair that shares one told apart by a digest. Plans and callers
- * that were made then still use them.
+ * Returns the names that tools had before MCP's rules, in order: the method and every word of the
+ * path, with a digest for pairs that share a name. Older plans and callers still use them.
  */
 export function* formerToolNames(definitions: Iterable<Named>): Paced<readonly string[]> {
   const counts = new Map<string, number>();
@@ -112,7 +110,7 @@ export function* formerToolNames(definitions: Iterable<Named>): Paced<readonly s
   });
 }
 
-/** `BOOK /rooms/{room_type}` was `book_rooms_room_type`. */
+/** Names `BOOK /rooms/{room_type}` `book_rooms_room_type`. */
 function formerPlainName({ method, path }: Named): string {
   const words = path.split(/[^A-Za-z0-9-]+/).filter((word) => word !== "");
   return [method.toLowerCase(), ...words].join("_");

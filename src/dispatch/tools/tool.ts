@@ -1,6 +1,6 @@
 /**
- * The tools of this server: every endpoint of the operator, and every agent that can be executed,
- * under a name that MCP takes.   AGTP-API §5.8.4
+ * The tools of this server: the operator's endpoints and the executable agents, under names that
+ * MCP accepts.   AGTP-API §5.8.4
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
@@ -28,9 +28,7 @@ export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<rea
   }));
 }
 
-/**
- * Tells whether an endpoint is a tool: of the protocol's own, only those are that execute an agent.
- */
+/** Tells whether an endpoint is a tool; of the protocol's own, only those that execute an agent are. */
 export function isTool({
   tier,
   definition: { method, path },
@@ -44,7 +42,7 @@ interface ToolHints {
   readonly idempotentHint: boolean;
 }
 
-/** The semantic block as hints. */
+/** Converts the semantic block to hints. */
 export function toolHints({ semantic }: EndpointDefinition): ToolHints {
   return {
     readOnlyHint: semantic.impact === "informational",
@@ -53,7 +51,7 @@ export function toolHints({ semantic }: EndpointDefinition): ToolHints {
   };
 }
 
-/** As DISCOVER /tools shows it: in MCP's own shape, with what EXECUTE takes beside it. */
+/** Returns the entry in DISCOVER /tools: MCP's own shape, with the input of EXECUTE. */
 export function toolEntry({ name, definition }: Tool): Readonly<Record<string, unknown>> {
   const { method, path, description, inputSchema, requiredScopes } = definition;
   return {
