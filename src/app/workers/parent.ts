@@ -3,6 +3,7 @@
  * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
  */
 import { randomBytes } from "node:crypto";
+import { LinkGoneError } from "../../base/link.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -307,10 +308,17 @@ async function prepare({ node, process }: CrewMember, order: PrepareOrder): Prom
   try {
     return await process.link.ask<PrepareAnswer>("prepare", order);
   } catch (error) {
-    const message = `worker ${node} cannot build the deployment: ${reasonOf(error)}`;
+    const message = `worker ${node} cannot build the deployment: ${await reasonOfLoss(process, error)}`;
     const problems: readonly Problem[] = [{ file: "", key: "", message }];
     return { isPrepared: false, found: problems, errors: problems };
   }
+}
+
+/** One that hangs is ended after half a minute: its own end is then all that there is to tell. */
+async function reasonOfLoss({ exited }: CrewMember["process"], error: unknown): Promise<string> {
+  if (!(error instanceof LinkGoneError)) return reasonOf(error);
+  const { code, signal } = await exited;
+  return `it has ended (${signal ?? `exit code ${code}`}) and is being replaced: reload once more`;
 }
 
 /** Each problem once, though every worker has found it. */

@@ -2,6 +2,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { Link } from "../../../src/base/link.ts";
 import { startProgram } from "../../support/agtpd.ts";
 import type { RawClient, TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
@@ -145,6 +146,32 @@ it("answers a revocation while the other worker stands still, which serves the a
   expect([410, 503]).toContain(late?.status);
   await vi.waitFor(async () => {
     expect((await askOn(second, ALICE, "QUERY", "/lists"))?.status).toBe(410);
+  }, PATIENCE);
+});
+
+it("refuses a reload beside a worker that ends meanwhile, which it names with its end", async () => {
+  const daemon = await openWorkers(2);
+  const clients = await connectToEach(daemon, 2);
+  const pids = await Promise.all(
+    clients.map(async (client) =>
+      Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]),
+    ),
+  );
+  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  const asked = vi.spyOn(Link.prototype, "ask");
+  const reloading = control(daemon, "reload");
+  await vi.waitFor(() => {
+    expect(asked).toHaveBeenCalledWith("prepare", expect.anything());
+  }, PATIENCE);
+  asked.mockRestore();
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  const { reloaded, problems } = await reloading;
+  expect(reloaded).toBe(false);
+  const ended =
+    /^worker \S+\/1 cannot build the deployment: it has ended \(SIGKILL\) and is being /;
+  expect(problems).toEqual([{ file: "", key: "", message: expect.stringMatching(ended) }]);
+  await vi.waitFor(async () => {
+    expect((await control(daemon, "reload"))["reloaded"]).toBe(true);
   }, PATIENCE);
 });
 
