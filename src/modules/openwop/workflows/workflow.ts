@@ -198,6 +198,8 @@ const VARIABLE = closedObject(
     name: NAME,
     type: { enum: ["string", "number", "boolean", "object", "array"] },
     description: { type: "string", maxLength: 4096 },
+    // How a form may show it: any word is right, and no value is held against it.
+    format: TEXT,
     required: FLAG,
     defaultValue: ANY,
     // A value that may not be stored would be missing after a restart.

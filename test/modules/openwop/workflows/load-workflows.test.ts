@@ -337,6 +337,15 @@ describe("loadWorkflows", () => {
     ]);
   });
 
+  it("takes what is said of how a variable is shown, known or not, and keeps it", () => {
+    const variables = ["email", "vendor.acme.ipv4-or-hostname"].map((format, index) => ({
+      ...{ name: `v${index}`, type: "string", format, defaultValue: "neither" },
+    }));
+    const { ids, problems, workflows } = load({ hinted: { ...ok, variables } });
+    expect({ ids, problems }).toEqual({ ids: ["ok"], problems: [] });
+    expect(workflows.get("ok")?.definition.variables).toEqual(variables);
+  });
+
   it("compiles what a workflow says of its options", () => {
     const configurableSchema = {
       type: "object",
