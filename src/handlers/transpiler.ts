@@ -16,8 +16,8 @@ export interface TranspilerFault {
 let loaded: Transpiler | undefined;
 
 /**
- * Loads the transpiler, megabytes of WebAssembly, on the first call. @throws if it cannot be
- * loaded; the next call tries again
+ * Loads the transpiler, megabytes of WebAssembly, on the first call.
+ * @throws if it cannot be loaded; the next call tries again
  */
 export function loadTranspiler(): Transpiler {
   if (loaded !== undefined) return loaded;

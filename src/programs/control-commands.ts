@@ -1,4 +1,4 @@
-/** `agtpd status`, `nodes`, `reload`, `stop`, `login` and `passkeys`: what is asked of a daemon that runs. */
+/** `agtpd status`, `nodes`, `reload`, `stop`, `login` and `passkeys`: commands to a running daemon. */
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -18,7 +18,7 @@ const CONFIG = {
   help: "configuration file of the daemon",
   default: "agtp-server.toml",
 } as const;
-/** Shown behind the options of each of these commands. */
+/** Shown after the options of each of these commands. */
 const NOTES = `
 The daemon is asked over .agtp/control.sock beside its configuration, by the user that runs it.
 
@@ -39,7 +39,7 @@ export const statusCommand: Command = command({
   },
 });
 
-/** Reads the deployment again, and says what came of it. */
+/** Reloads the deployment, and prints the outcome. */
 export const reloadCommand: Command = command({
   name: "agtpd reload",
   description: "Has the daemon read its deployment again; any error, and nothing changes.",
@@ -53,7 +53,7 @@ export const reloadCommand: Command = command({
   },
 });
 
-/** Drains the daemon, and waits for its end. */
+/** Drains the daemon, and waits until it has ended. */
 export const stopCommand: Command = command({
   name: "agtpd stop",
   description: "Stops the daemon once it has answered what it was asked.",
@@ -66,7 +66,7 @@ export const stopCommand: Command = command({
   },
 });
 
-/** The lines for people: what is there, and then what is wrong. */
+/** The status for people, first facts and then problems. */
 function statusLines(status: JsonRecord): readonly string[] {
   const { problems, ...facts } = status;
   const known = Object.entries(facts).filter(([, value]) => value !== null);
@@ -85,7 +85,7 @@ function isProblem(value: unknown): value is Problem {
   return isRecord(value) && typeof value["file"] === "string" && typeof value["key"] === "string";
 }
 
-/** Prints a link to the console; only pressing the button on its page uses it up. */
+/** Prints a link to the console; only the button on its page uses the link up. */
 export const loginCommand: Command = command({
   name: "agtpd login",
   description: "Prints a link to the console, good for one use and for five minutes.",
@@ -112,7 +112,7 @@ export const loginCommand: Command = command({
 
 const COLUMNS = ["node", "state", "address", "version", "since", "lease_ms"];
 
-/** Lists the processes that serve a deployment, a line each. */
+/** Lists the processes that serve a deployment, one per line. */
 export const nodesCommand: Command = command({
   name: "agtpd nodes",
   description: "Lists the processes that serve a deployment.",
@@ -127,7 +127,7 @@ export const nodesCommand: Command = command({
   },
 });
 
-/** A heading and a line each, in columns. */
+/** Formats a heading and the nodes in columns. */
 function nodeLines(nodes: readonly JsonRecord[]): readonly string[] {
   const rows = [COLUMNS, ...nodes.map((node) => COLUMNS.map((name) => cell(node[name])))];
   const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
@@ -143,7 +143,7 @@ function cell(value: unknown): string {
   return value === null || value === undefined ? "-" : defuseLine(String(value));
 }
 
-/** Lists the passkeys of people at the console, and is the way on for a person who has lost theirs. */
+/** Lists the console's passkeys, or removes those of a person who has lost theirs. */
 export const passkeysCommand: Command = command({
   name: "agtpd passkeys",
   description: "Lists the passkeys of people at the console, or forgets a person's.",
@@ -174,21 +174,21 @@ function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
 interface DaemonQuestion {
   readonly command: string;
   readonly options?: JsonRecord;
-  /** The configuration file, as it was written. */
+  /** The path of the configuration file, as written. */
   readonly config: string;
 }
 
 /**
- * Its result.
- * @throws CommandRefusal where no daemon runs, or it refuses
- * @throws AgtpClientError where there is no such configuration, or it is a directory
+ * Sends a command to the daemon, and returns the result.
+ * @throws CommandRefusal if no daemon runs, or it refuses
+ * @throws AgtpClientError if the configuration does not exist or is a directory
  */
 export async function askDaemon(
   { command, options = {}, config }: DaemonQuestion,
   { directory }: Pick<Terminal, "directory">,
 ): Promise<JsonRecord> {
   const file = resolve(directory, config);
-  // Its daemon would be another one: that of the directory above, or of another file.
+  // The control path is the directory's, so a wrong file name could reach another deployment's daemon.
   if (findDirectoryFault(file) === undefined) {
     throw new FileProblems([{ file: config, key: "", message: "must be a file, is a directory" }]);
   }

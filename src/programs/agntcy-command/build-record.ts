@@ -1,8 +1,8 @@
 /**
- * An OASF record with the manifest extension, of an agent that this server hosts. It claims no ACP
- * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation. An
- * AGNTCY agent is told of as its manifest has it; where its servers are is left out unless it is asked
- * for: callers are to come here.
+ * Builds the OASF record, with the manifest extension, of an agent that this server hosts. It
+ * claims no ACP endpoint: this server is reached over AGTP, which the record states as a locator
+ * and an annotation. An AGNTCY agent is described as in its manifest; its servers are only included
+ * on request, since callers should come here.
  */
 
 import { isAbsolute } from "node:path";
@@ -53,7 +53,7 @@ export interface ExportedAgent {
 const SCHEMA_VERSION = "0.3.1";
 const EXTENSION_VERSION = "v0.0.1";
 
-/** The record. */
+/** Builds the record. */
 export function buildRecord(agent: ExportedAgent, now: Date): JsonRecord {
   const { name, version, description, authors, skills, uri, method } = agent;
   return {
@@ -78,26 +78,26 @@ export function buildRecord(agent: ExportedAgent, now: Date): JsonRecord {
   };
 }
 
-/** An agent that could be exported, under every name that it answers to. */
+/** An agent that may be exported, with every name it is known by. */
 export interface Candidate {
   readonly names: readonly string[];
   readonly problems: readonly Problem[];
   build(): ExportedAgent;
 }
 
-/** Options of looking for agents. */
+/** Options for the collection of agents. */
 export interface ExportOptions {
   readonly environment: Environment;
-  /** True if the servers behind an agent are shown. */
+  /** True if the servers behind an agent are included. */
   readonly showsUpstream: boolean;
 }
 
-/** The publisher of its records. */
+/** The publisher of the server's records. */
 export function authorsOf({ server }: Config): readonly string[] {
   return [server.operator ?? server.serverId];
 }
 
-/** Every agent of the configuration whose manifest can be read. */
+/** Lists the configuration's AGNTCY agents. */
 export function agntcyAgents(
   config: Config,
   { showsUpstream }: ExportOptions,
@@ -145,7 +145,7 @@ function exportManifest(
   };
 }
 
-/** It was read before, and was JSON then. */
+/** The file was valid JSON when the manifest was read. */
 function readRaw(path: string): JsonRecord {
   const { text = "{}" } = readBoundedFile(path, MAX_MANIFEST_BYTES);
   return recordIn(JSON.parse(text));
@@ -169,7 +169,7 @@ function specsOf(specs: AcpSpecs): JsonRecord {
   };
 }
 
-/** A reference that is a path leads nowhere from where the record is read. */
+/** A file path is dropped from a reference, because it means nothing where the record is read. */
 function dependencyOf({ name, ref, option }: AgentManifest["dependencies"][number]): JsonRecord {
   const { url, ...named } = ref;
   const isUrl = url !== undefined && !isAbsolute(url) && URL.canParse(url);
@@ -191,7 +191,7 @@ function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAg
   });
 }
 
-/** A deployment option; none for one that is somewhere that only its own directory knows. */
+/** A deployment option; left out if only its own directory can resolve it. */
 function optionPart(option: unknown): readonly JsonRecord[] {
   if (!isRecord(option)) return [];
   const { type, url, image } = option;
@@ -201,7 +201,7 @@ function optionPart(option: unknown): readonly JsonRecord[] {
   return absolute === undefined ? [] : [{ ...option, url: absolute }];
 }
 
-/** `git@host:path` and `host/path` mean what these URLs say; a path on a disk means nothing elsewhere. */
+/** Converts `git@host:path` and `host/path` to URLs; undefined for a local path. */
 function sourceUrl(written: unknown): string | undefined {
   const text = String(written);
   const remote = /^([\w.-]+@[\w.-]+):(?!\/\/)\/?(.+)$/.exec(text);
@@ -210,13 +210,13 @@ function sourceUrl(written: unknown): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\/(?!\.)/i.test(text) && URL.canParse(text) ? text : undefined;
 }
 
-/** The reference of an image is no URL by itself. */
+/** Converts an image reference, which is not a URL itself. */
 function imageUrl(written: unknown): string {
   const text = String(written);
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `docker://${text}`;
 }
 
-/** A variable that an agent reads; its description is required. */
+/** A variable that an agent reads; the record requires a description. */
 function variablePart(variable: unknown): readonly JsonRecord[] {
   if (!isRecord(variable)) return [];
   const { name, required, desc = variable["description"] } = variable;
@@ -230,7 +230,7 @@ function variablePart(variable: unknown): readonly JsonRecord[] {
   ];
 }
 
-/** A skill by its number; those that newer records only name have none. */
+/** A skill by its number; skills that newer records identify only by name are left out. */
 function skillPart(skill: unknown): readonly JsonRecord[] {
   if (!isRecord(skill)) return [];
   const { class_uid: uid = skill["id"], id: _id, name, ...rest } = skill;
@@ -249,7 +249,7 @@ const LOCATOR_TYPES: ReadonlyMap<string, string> = new Map([
   ["source_code", "source-code"],
 ]);
 
-/** A locator; newer records have several addresses in one. */
+/** A locator for each address; newer records list several addresses in one. */
 function locatorPart(locator: unknown): readonly { readonly type: string; readonly url: string }[] {
   const { type, url, urls } = recordIn(locator);
   const known = LOCATOR_TYPES.get(String(type)) ?? "unspecified";

@@ -1,6 +1,7 @@
 /**
- * `agtp-agntcy`: AGNTCY manifests in, OASF records out. The exit code is 0 when it was done, 1 when
- * the manifest is not valid or the agent is not there, 2 when it could not be asked.
+ * `agtp-agntcy`: reads AGNTCY manifests, writes OASF records. The exit code is 0 on success, 1 when
+ * the manifest is not valid or the agent does not exist, 2 when the command could not be carried
+ * out.
  */
 
 import { dirname, resolve } from "node:path";
@@ -18,7 +19,7 @@ import { printJson } from "../shell/print-json.ts";
 import { defuseLine } from "../shell/terminal.ts";
 import { exportCommand } from "./export-command.ts";
 
-/** Everything that is wrong with a manifest, under JSON Pointers. */
+/** Reports every problem of a manifest, under JSON Pointers. */
 const validateCommand: Command = command({
   name: "validate",
   description: "Checks a manifest, in any of the shapes that are in use.",
@@ -48,7 +49,7 @@ const validateCommand: Command = command({
   },
 });
 
-/** A daemon would not call them. */
+/** Warns of addresses that a daemon would not call. */
 function checkAddresses({ options, file }: AgentManifest): readonly Problem[] {
   return options.flatMap((option): Problem[] => {
     if (option.type !== "remote_service") return [];

@@ -1,4 +1,4 @@
-/** `agtp-agntcy export`: the OASF record of an agent that a deployment hosts. */
+/** `agtp-agntcy export`: writes the OASF record of an agent that a deployment hosts. */
 import { relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
@@ -58,7 +58,7 @@ export const exportCommand: Command = command({
   },
 });
 
-/** The agent; without one, the names of those that there are. */
+/** Finds the agent; if none is named, lists the names of those that exist. */
 function findHostedAgent(
   name: string,
   config: Config,
@@ -118,7 +118,7 @@ function openwopAgents(config: Config): readonly Candidate[] {
   }));
 }
 
-/** Signatures do not matter to what a document says of itself. */
+/** No issuers are trusted here, because a record only repeats what the documents state. */
 function documentedAgents(config: Config): readonly Candidate[] {
   const { documents } = loadAgents({
     directory: config.directory,

@@ -1,7 +1,7 @@
 /**
- * `agtp`: one request, one response; `agtp escalations` and `agtp confirm` are two that operators
- * send every day. The exit code is 0 when the server did or accepted what it was asked, 1 when it
- * answered otherwise, 2 when there was no answer to be had.
+ * `agtp`: one request, one response; `agtp escalations` and `agtp confirm` are shorthands for two
+ * that operators send every day. The exit code is 0 when the server did or accepted the request, 1
+ * when it answered otherwise, 2 when there was no answer.
  */
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { type Command, command } from "../shell/command.ts";

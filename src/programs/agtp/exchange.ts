@@ -1,4 +1,7 @@
-/** One request and its response, as a command line of `agtp` says; and the options that every command has. */
+/**
+ * Sends the one request of an `agtp` command line and prints its response; also the options that
+ * its commands share.
+ */
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
 import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
@@ -36,12 +39,12 @@ interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly path?: string;
   readonly data?: string;
   readonly envelope?: boolean;
-  /** Asked as the operator that `--cert` proves, and not as an agent. */
+  /** True if the request is made as the operator that `--cert` proves, not as an agent. */
   readonly isOperator?: boolean;
   readonly isEscalationList?: boolean;
 }
 
-/** Asks, prints the response and answers the exit code. */
+/** Sends the request, prints the response and returns the exit code. */
 export async function exchange(line: ExchangeLine, terminal: Terminal): Promise<number> {
   try {
     const uri = parseUri(line.uri);
@@ -61,7 +64,7 @@ export async function exchange(line: ExchangeLine, terminal: Terminal): Promise<
   }
 }
 
-/** Form 1a: the host is only where to ask; a document of another agent must not pass for this one. */
+/** Form 1a: the host is only the address, so a document of another agent is refused. */
 function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientResponse): void {
   if (uri.agentId === undefined || request.path !== agentPath(uri)) return;
   if (typeof body !== "object" || body === null || !("agent_id" in body)) return;
@@ -69,7 +72,7 @@ function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientRespon
   throw new AgtpClientError("ERR_AGTP_RESPONSE", "the document is of another agent than asked for");
 }
 
-/** Throws ERR_AGTP_REQUEST for what cannot be meant. */
+/** Throws ERR_AGTP_REQUEST for a contradictory command line. */
 async function readRequest(
   line: ExchangeLine,
   uri: AgtpUri,
@@ -84,12 +87,12 @@ async function readRequest(
     agentId: line.agentId ?? certifiedAgent(line, terminal),
     ownerId: line.ownerId,
     scopes: line.scope?.split(",").map((scope) => scope.trim()),
-    // As written: reading and writing it again could change a number.
+    // Sent as written: parsing and serializing could change a number.
     ...(line.envelope ? { parameters: data?.value, envelope: true } : { body: data?.text }),
   };
 }
 
-/** The agent of `--cert`; undefined without one, for an operator, or where it is no Agent Certificate. */
+/** The agent of `--cert`; undefined without one, for an operator, or for a certificate without an agent. */
 function certifiedAgent({ cert, key, isOperator }: ExchangeLine, terminal: Terminal) {
   if (cert === undefined || key === undefined || isOperator) return undefined;
   return certificateAgent(readText(terminal.directory, cert));
@@ -108,7 +111,7 @@ function readTarget(
 }
 
 /**
- * The path by which an agent that the URI names is asked for.   AGTP "URI Scheme", Forms 1a, 3 and 4
+ * The path for requests about an agent that the URI names.   AGTP "URI Scheme", Forms 1a, 3 and 4
  */
 function agentPath({ agentId, agentName, path }: AgtpUri): string | undefined {
   if (agentName !== undefined) return path;
@@ -141,11 +144,11 @@ function readHeader(written: string): HeaderField {
   return [written.slice(0, colon), written.slice(colon + 1).trim()];
 }
 
-/** A stranger is shown none, whatever there is. */
+/** Anonymous callers are shown no escalations, even if some exist. */
 const UNSEEN =
   "escalations are shown to known callers alone: say who asks by --cert and --key, or by --agent-id\n";
 
-/** Prints escalations; false: there are none in it to be printed so. */
+/** Prints escalations for a person; returns false if the response is to be printed as it is. */
 function printEscalations(
   { status, body }: ClientResponse,
   { isEscalationList = false, json = false, include = false, ...line }: ExchangeLine,
@@ -181,7 +184,7 @@ function textOf(escalation: JsonRecord, { hasColour }: Output): string {
 
 const ABOUT_CALLS: ReadonlySet<unknown> = new Set(["approval", "elicitation"]);
 
-/** A call that is to be approved, or goes on with an answer, is shown whole: it is what will run. */
+/** The call of an approval or an elicitation is shown in full, because it is what will run. */
 function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): readonly string[] {
   const call = ABOUT_CALLS.has(kind) ? recordIn(context)["call"] : undefined;
   if (!isRecord(call) || !isRecord(context)) {
@@ -197,7 +200,7 @@ function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): r
   ];
 }
 
-/** The words of an upstream, and the schema that an answer has to satisfy. */
+/** The upstream's question, and the schema of its answer. */
 function questionIn({
   upstream,
   message,
@@ -224,7 +227,7 @@ function show(value: unknown): string {
   return typeof value === "string" ? defuseLine(value) : "-";
 }
 
-/** Reads the first certificate of a PEM text; undefined for any other certificate, and for no certificate. */
+/** The agent of the first certificate of a PEM text; undefined if it names none. */
 function certificateAgent(pem: string): string | undefined {
   try {
     const fields = describeCertificate(new X509Certificate(pem));
@@ -232,7 +235,7 @@ function certificateAgent(pem: string): string | undefined {
     const agent = readAgentExtensions(fields.extensions);
     return agent === undefined || "fault" in agent ? undefined : agent.agentId;
   } catch {
-    // TLS says what is wrong with it.
+    // The TLS handshake will report the fault.
     return undefined;
   }
 }

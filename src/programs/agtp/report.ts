@@ -1,6 +1,6 @@
 /**
- * The report of a response by `agtp`: the result on standard output, as it came or laid out for a
- * person; warnings and the reason of a refusal on standard error.
+ * Prints a response for `agtp`: the result on standard output, verbatim or formatted for a person;
+ * warnings and the reason of a refusal on standard error.
  */
 
 import { hash } from "node:crypto";
@@ -19,7 +19,7 @@ type Colours = ReturnType<typeof pc.createColors>;
 /** Deprecation of a method and of an endpoint.   AGTP-API §9.3 */
 const WARNING_FIELDS = ["agtp-catalog-warning", "agtp-endpoint-warning"];
 
-/** Prints all there is to say about a response. */
+/** Prints a response. */
 export function printResponse(
   response: ClientResponse,
   { json = false, include = false }: { readonly json?: boolean; readonly include?: boolean },
@@ -47,7 +47,7 @@ function printMessages(response: ClientResponse, err: Output): void {
   err.write(`${colours.red("refused:")} ${defuseLine(line.join(": "))}\n`);
 }
 
-/** The error code and its explanation, from wherever a server puts them. */
+/** The error code and explanation, from any of the places where servers put them. */
 function reasons(body: unknown): string[] {
   const error = memberAt(body, "error");
   const code = memberAt(error, "code") ?? memberAt(body, "reason") ?? memberAt(body, "type");
@@ -75,7 +75,7 @@ function head(response: ClientResponse, out: Output, colours: Colours): string {
   return `${line}\n${fields.join("")}\n`;
 }
 
-/** As it came, but for a person: JSON is laid out and nothing reaches the terminal's controls. */
+/** The body for a person: formatted JSON, without control characters for the terminal. */
 function bodyText({ body, text }: ClientResponse, out: Output, colours: Colours): string {
   if (text === "") return "";
   if (!out.isTerminal) return text.endsWith("\n") ? text : `${text}\n`;
@@ -92,8 +92,8 @@ function paintJson(text: string, colours: Colours): string {
 }
 
 /**
- * Doubts about a response, a sentence each: an Audit-ID that is not its record's, a manifest
- * without a signature that verifies. None of it makes the response unusable.   AGTP-API §8.8,
+ * Doubts about a response, each a sentence: an Audit-ID that differs from its record's, a manifest
+ * whose signature is missing or invalid. The response stays usable.   AGTP-API §8.8,
  * AGTP-IDENTIFIERS "Attribution-Record"
  */
 export function doubtsAbout(response: ClientResponse): readonly string[] {

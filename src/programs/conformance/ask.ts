@@ -1,7 +1,7 @@
 /**
- * Asks a server under test: as whom, one request's octets out, and whatever the server makes of it
- * back, by a deadline. Keeps the connection for the next request where the server does.
- * AGTP "Request Headers"
+ * Sends the octets of one request at a time to the server under test, for a given identity, and
+ * returns the answer, by a deadline. The connection is reused if the server keeps it open. AGTP
+ * "Request Headers"
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
@@ -16,32 +16,32 @@ import { encodeRequest, fillRequest } from "./transcript.ts";
 
 export interface Target {
   readonly peer: Peer;
-  /** For one case, connecting included. */
+  /** The time for one case, connecting included. */
   readonly timeoutMs: number;
 }
 
-/** The outcome of waiting for an answer. */
+/** The outcome of a request. */
 export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
 
 interface Manner {
-  /** This side ends behind it. */
+  /** True if the client ends its side after the request. */
   readonly isCut: boolean;
-  /** It may be sent once more where a connection that was open is not any longer. */
+  /** True if the request may be repeated on a new connection when the open one turns out to be closed. */
   readonly isRepeatable: boolean;
 }
 
 const ONCE: Manner = { isCut: false, isRepeatable: false };
 
-/** More than a manifest takes, and not without end. */
+/** Larger than any manifest, but bounded. */
 const LIMITS: ResponseLimits = { headBytes: 262_144, bodyBytes: 16 * 1024 * 1024 };
 
-/** Requests to one server, one after the other. */
+/** A client for sequential requests to one server. */
 export class Questioner {
   readonly deadline: number;
   readonly #peer: Peer;
   #connection: RawConnection | undefined;
 
-  /** The deadline is for everything that is asked. */
+  /** The deadline covers all of its requests. */
   constructor({ peer, timeoutMs }: Target) {
     this.#peer = peer;
     this.deadline = performance.now() + timeoutMs;
@@ -57,7 +57,7 @@ export class Questioner {
     return this.#send(bytes, isCut);
   }
 
-  /** Tells whether the server ends the connection that was asked last. */
+  /** Returns true if the server closes the last connection. */
   async isClosedByServer(): Promise<boolean> {
     return (await this.#connection?.closes(this.deadline)) ?? true;
   }
@@ -80,7 +80,7 @@ export class Questioner {
   }
 }
 
-/** Describes an answer that is no response: ends "the server …". */
+/** Describes an answer that is not a response, to complete "the server …". */
 export function describeAnswer(answer: Exclude<Answer, { kind: "response" }>): string {
   switch (answer.kind) {
     case "closed":
@@ -103,17 +103,17 @@ export function bodyText({ body }: Pick<ReceivedResponse, "body">): string {
 export interface Identity {
   readonly agentId?: string | undefined;
   readonly ownerId?: string | undefined;
-  /** The scopes that the agent holds; without them its Authority-Scope is not sent. */
+  /** The scopes that the agent holds; if undefined, Authority-Scope is not sent. */
   readonly scopes?: readonly string[] | undefined;
   readonly otherAgentId?: string | undefined;
   /** Sent with every request, `Name: value`. */
   readonly headers: readonly string[];
 }
 
-/** Header field lines, made anew each time. */
+/** Creates header field lines, new ones on each call. */
 export type Lines = () => readonly string[];
 
-/** Names and the lines they stand for; what nobody is named for is not there. */
+/** Header field lines by name; identities that are not configured are missing. */
 export function identityLines(identity: Identity): Readonly<Record<string, Lines>> {
   const { agentId, ownerId, scopes, otherAgentId, headers } = identity;
   const lines = (...fields: readonly (readonly [string, string | undefined])[]): Lines => {
@@ -139,24 +139,24 @@ export function identityLines(identity: Identity): Readonly<Record<string, Lines
 
 const PRIVILEGES = ["rcns:negotiate", "inspect:all"];
 
-/** The scopes that cover no privilege. */
+/** The scopes that do not cover a privileged one. */
 export function plainScopes(scopes: readonly string[]): readonly string[] {
   return scopes.filter((scope) => !PRIVILEGES.some((privilege) => covers([scope], privilege)));
 }
 
-/** A document, or why there is none: ends "the server's manifest …". */
+/** A document, or the reason there is none, to complete "the server's manifest …". */
 export type Found<Value> = { readonly kind: "found"; readonly value: Value } | Missing;
 
 interface Missing {
   readonly kind: "missing";
   readonly reason: string;
-  /** The server may refuse it, and said so. */
+  /** True if the server may refuse it, and did so explicitly. */
   readonly isRefused: boolean;
-  /** The connection was closed instead. */
+  /** True if the server closed the connection instead. */
   readonly isClosed?: boolean;
 }
 
-/** Everything that was found out. */
+/** The answers of a server about itself. */
 export interface Survey {
   readonly manifest: Found<JsonRecord>;
   readonly inventory: Found<readonly JsonRecord[]>;
@@ -171,8 +171,8 @@ const ANONYMOUS = ["AGTP/1.0 DISCOVER /", "{{anyone}}"];
 const BY_TYPE = ["AGTP/1.0 DISCOVER /", "{{agent}}", "Accept: application/vnd.agtp.manifest+json"];
 
 /**
- * Asks a server about itself before any case is run. What it does not answer is a reason in words; only
- * a server that cannot be reached at all ends the run.   AGTP-API §5.8, §8.10
+ * Asks a server about itself before the cases run. A missing answer is recorded with a reason; only
+ * an unreachable server ends the run.   AGTP-API §5.8, §8.10
  */
 export async function surveyServer(target: Target, identity: Identity): Promise<SurveyResult> {
   const lines = identityLines(identity);
@@ -182,7 +182,7 @@ export async function surveyServer(target: Target, identity: Identity): Promise<
   const first = documentOf(anonymous, isRecord);
   const isWithheld = first.kind === "missing" && first.isRefused && "agent" in lines;
   const manifest = isWithheld ? documentOf(await ask(BY_TYPE), isRecord) : first;
-  // A server that does not answer at all is not asked three times.
+  // A server that is silent is not asked three times.
   if (anonymous.kind === "silence" && first.kind === "missing") {
     return { kind: "survey", survey: { manifest, inventory: first, patterns: first } };
   }

@@ -17,7 +17,7 @@ import type { Problem } from "../../base/problem.ts";
 import { clausesIn, compareClauses, readClause, requirementOf } from "./clauses.ts";
 import { parseTranscript, type Transcript, type TranscriptExchange } from "./transcript.ts";
 
-/** Every need, in words that end "this case needs …". */
+/** The needs of cases, worded to complete "this case needs …". */
 export const NEEDS = {
   manifest: "a manifest that can be read",
   agent: "an agent to act as (--agent-id)",
@@ -64,9 +64,9 @@ export interface ConformanceCase {
   readonly name: string;
   /** The behaviour of a conforming server, as a sentence. */
   readonly title: string;
-  /** Sections, `5.1`; the first one is the case's own. */
+  /** Clauses, such as `5.1`; the case is reported under the first one. */
   readonly clauses: readonly [string, ...string[]];
-  /** The requirements that it is about, of the thirteen of §13.1. */
+  /** The requirements of §13.1 that the case tests, by number. */
   readonly requirements: readonly number[];
   readonly level: "must" | "should";
   readonly needs: readonly Need[];
@@ -81,7 +81,7 @@ interface CaseResult {
 
 const NOTES: ReadonlySet<string> = new Set(["title", "needs", "level", "changes"]);
 
-/** Reads the text of a case; problems name it `file`. */
+/** Parses the text of a case; problems name it `file`. */
 export function parseCase(text: string, file: string): CaseResult {
   const { transcript, problems } = parseTranscript(text, file);
   if (transcript === undefined) return { case: undefined, problems };
@@ -149,7 +149,7 @@ const SUFFIX = ".agtp";
 const MAX_CASES = 1000;
 const MAX_CASE_BYTES = 65_536;
 
-/** The folder of the product's own cases. */
+/** The folder of the cases that ship with the product. */
 export function shippedCasesPath(): string {
   return shippedPath("conformance");
 }

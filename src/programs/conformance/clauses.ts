@@ -1,9 +1,9 @@
 /**
- * The clauses of AGTP-API that cases are about: their titles, the thirteen requirements of a
- * conforming server, and which cases somebody means who names a section.   AGTP-API §13.1
+ * The clauses of AGTP-API that cases test: their titles, the thirteen requirements of a conforming
+ * server, and the selection of cases by section.   AGTP-API §13.1
  */
 
-/** The draft, and its revision, that the cases are written after. */
+/** The draft and revision that the cases are based on. */
 export const DRAFT = "draft-hood-agtp-api-01";
 
 /** The requirements of a conforming server, in the draft's order.   AGTP-API §13.1 */
@@ -85,29 +85,29 @@ const TITLES: ReadonlyMap<string, string> = new Map([
 
 const CLAUSE = /^(\d{1,2}(?:\.\d{1,2}){0,4})(?:\((\d{1,2})\))?$/;
 
-/** The clauses that a text names: `AGTP-API §5.1, §13.1(3)` is 5.1 and 13.1(3). */
+/** The clauses in a text: `AGTP-API §5.1, §13.1(3)` yields 5.1 and 13.1(3). */
 export function clausesIn(text: string): readonly string[] {
   return [...text.matchAll(/§([\d.]*\d(?:\(\d+\))?)/g)].map(([, clause = ""]) => clause);
 }
 
-/** A section or requirement as somebody types it: `5.1`, `§5`, `13.1(3)`, `13.1.3`; undefined: neither. */
+/** Reads a section or requirement as typed: `5.1`, `§5`, `13.1(3)`, `13.1.3`; undefined if it is neither. */
 export function readClause(text: string): string | undefined {
   const clause = text.replace(/^§/, "").replace(/^(13\.1)\.(\d+)$/, "$1($2)");
   return CLAUSE.test(clause) ? clause : undefined;
 }
 
-/** Tells whether a clause is the named one or lies within it. */
+/** Returns true if a clause is the named one or lies within it. */
 export function liesWithin(clause: string, named: string): boolean {
   return clause === named || clause.startsWith(`${named}.`) || clause.startsWith(`${named}(`);
 }
 
-/** The number of the requirement that a clause is, of §13.1; undefined: another clause. */
+/** The number of the requirement of §13.1 that a clause is; undefined for another clause. */
 export function requirementOf(clause: string): number | undefined {
   const [, section, number] = CLAUSE.exec(clause) ?? [];
   return section === "13.1" && number !== undefined ? Number(number) : undefined;
 }
 
-/** The title of the closest section that has one here. */
+/** The title of the closest enclosing section that has one here. */
 export function titleOf(clause: string): string {
   const parts = clause.split(".");
   for (let length = parts.length; length > 0; length -= 1) {
@@ -117,7 +117,7 @@ export function titleOf(clause: string): string {
   return "";
 }
 
-/** Sections in the order of the draft. */
+/** Compares clauses in the order of the draft. */
 export function compareClauses(one: string, other: string): number {
   const left = one.split(/[.()]/).map(Number);
   const right = other.split(/[.()]/).map(Number);

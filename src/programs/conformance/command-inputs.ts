@@ -1,6 +1,6 @@
 /**
- * The meaning of a command line of `agtp-conformance`: whom to ask and as whom, which cases, and the files
- * that it names, read whole. Everything that cannot be meant is a usage error.
+ * Interprets the command line of `agtp-conformance`: the server and the identity, the cases, and
+ * the content of named files. Invalid values are usage errors.
  */
 import { isRecord, parseRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -18,10 +18,10 @@ import type { ConformanceCase } from "./case.ts";
 import { liesWithin, readClause } from "./clauses.ts";
 import type { Proposal } from "./subject.ts";
 
-/** Its argument; only --list does without. */
+/** The argument, which only --list does not need. */
 export const CONFORMANCE_ARGS = { "[uri]": "agtp://HOST[:PORT]" } as const;
 
-/** Options for the caller, for trust, for the choice of cases and for the report. */
+/** Options for identity, trust, the choice of cases and the report. */
 export const CONFORMANCE_OPTIONS = {
   "--agent-id <id>": {
     help: "an agent that the server knows; without it little can be asked",
@@ -69,7 +69,7 @@ export type ConformanceLine = Line<typeof CONFORMANCE_ARGS, typeof CONFORMANCE_O
 
 const MAX_SECONDS = 86_400;
 
-/** The server to ask. */
+/** Reads the address of the server. */
 export function readPeer(line: ConformanceLine, terminal: Terminal): Peer {
   if (line.uri === undefined) throw usage("expected the server to ask, agtp://HOST[:PORT]");
   const uri = parseServerUri(line.uri);
@@ -81,7 +81,7 @@ export function readPeer(line: ConformanceLine, terminal: Terminal): Peer {
   return { ...clientOptions(line, uri, terminal), fingerprint: pin };
 }
 
-/** As whom. */
+/** Reads the identity of the caller. */
 export function readIdentity(line: ConformanceLine): Identity {
   const { agentId, ownerId, otherAgentId, scope, header } = line;
   for (const id of [agentId, otherAgentId]) {
@@ -93,7 +93,7 @@ export function readIdentity(line: ConformanceLine): Identity {
   if (scope !== undefined && (scopes === undefined || scopes.length === 0)) {
     throw usage(`expected scopes such as a:b,c:d for --scope, got "${scope}"`);
   }
-  // Its certificate speaks for the one agent.
+  // With a certificate all requests come from its one agent.
   const other = line.cert === undefined ? otherAgentId : undefined;
   return { agentId, ownerId, scopes, otherAgentId: other, headers: header.map(readField) };
 }
@@ -106,7 +106,7 @@ function readField(written: string): string {
   throw usage(`expected a header field "Name: value", got ${JSON.stringify(written)}`);
 }
 
-/** The catalog that the server should use. */
+/** Reads the catalog that the server is expected to use. */
 export function readCatalog({ catalog }: ConformanceLine, { directory }: Terminal): Catalog {
   const file = catalog ?? shippedCatalogPath();
   const { catalog: read, problems } = parseCatalog(readText(directory, file), file);
@@ -114,7 +114,7 @@ export function readCatalog({ catalog }: ConformanceLine, { directory }: Termina
   return read;
 }
 
-/** The endpoint for the server to make: `{endpoint, input}`, or the endpoint alone. */
+/** Reads the endpoint to propose: `{endpoint, input}`, or the endpoint alone. */
 export function readProposal(
   { proposal: file }: ConformanceLine,
   { directory }: Terminal,
@@ -136,7 +136,7 @@ function readJson(text: string, file: string): Readonly<Record<string, unknown>>
   throw usage(`${file}: expected a JSON object`);
 }
 
-/** The cases that the line asks for; all of them unless it names some. */
+/** Selects the named cases; every case if none is named. */
 export function chooseCases(
   cases: readonly ConformanceCase[],
   line: ConformanceLine,
@@ -160,7 +160,7 @@ function isAbout({ clauses }: ConformanceCase, section: string): boolean {
   return clauses.some((clause) => liesWithin(clause, section));
 }
 
-/** The cases that may fail; `cases` are all there are, chosen or not. */
+/** Reads the cases that are known to fail; `cases` is every existing one, selected or not. */
 export function readKnownFailing(
   { knownFailing: file }: ConformanceLine,
   cases: readonly ConformanceCase[],
@@ -173,19 +173,19 @@ export function readKnownFailing(
   return known;
 }
 
-/** A time of the command line, in milliseconds. */
+/** Reads a time in seconds, and returns milliseconds. */
 export function readSeconds(text: string, flag: string): number {
   const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
   throw usage(`expected seconds for ${flag}, more than 0, got "${text}"`);
 }
 
-/** Reasons by the name of the case. */
+/** The reasons of known failures, by case name. */
 export type KnownFailing = ReadonlyMap<string, string>;
 
 const LINE = /^([A-Za-z0-9][A-Za-z0-9._-]*):\s*(.*)$/;
 
-/** Reads the text of a list; `names` are the cases that there are. */
+/** Parses a list of known failures; `names` are the existing cases. */
 function parseKnownFailing(text: string, file: string, names: ReadonlySet<string>) {
   const known = new Map<string, string>();
   const problems: Problem[] = [];

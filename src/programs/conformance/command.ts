@@ -1,6 +1,6 @@
 /**
- * `agtp-conformance`: does a server do what AGTP-API asks of it? The exit code is 0 when no case failed
- * but those that are known to, 1 when one did, 2 when it could not be asked.
+ * `agtp-conformance`: tests a server against AGTP-API. The exit code is 0 when no case failed
+ * beyond the known failures, 1 when one did, 2 when the server could not be tested.
  */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -117,7 +117,7 @@ async function askServer(
 const SHUT =
   "agtp-conformance: the server closes connections unanswered; one that asks for certificates does so: --cert, --key\n";
 
-/** Nothing that it was asked about itself was answered. */
+/** Returns true if the server answered none of the questions about itself. */
 function isShut({ manifest, inventory, patterns }: Survey): boolean {
   return [manifest, inventory, patterns].every(
     (one) => one.kind === "missing" && one.isClosed === true,

@@ -1,7 +1,7 @@
 /**
  * The reports for programs. JSON: every case with its outcome, and the thirteen requirements. JUnit
- * XML, which build servers read: a suite a clause; a case that is known to fail and a SHOULD that
- * is not met count as skipped there, with what there is to say.
+ * XML for build servers: a suite for each clause; known failures and unmet SHOULDs count as skipped
+ * there, with their message.
  */
 import { VERSION } from "../../base/version.ts";
 import { defuse } from "../shell/terminal.ts";
@@ -16,7 +16,7 @@ import {
   type RunVerdict,
 } from "./verdict.ts";
 
-/** The report as a value, in the form that docs/conformance.md describes. */
+/** Builds the report in the form that docs/conformance.md describes. */
 export function jsonReport(run: RunVerdict): object {
   const { uri, server, verdicts } = run;
   return {
@@ -37,7 +37,7 @@ export function jsonReport(run: RunVerdict): object {
   };
 }
 
-/** A case without a run. */
+/** Describes a case without running it. */
 export function describeCase(one: ConformanceCase): object {
   return {
     name: one.name,
@@ -77,13 +77,13 @@ function summaryOf(verdicts: readonly CaseVerdict[]): object {
   return { total: verdicts.length, ...Object.fromEntries(named) };
 }
 
-/** Characters that XML 1.0 cannot write, lone surrogates among them. */
+/** Characters that XML 1.0 cannot represent, lone surrogates included. */
 const NOT_XML =
   /[\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** The text of the XML file. */
+/** Builds the text of the XML file. */
 export async function junitReport({ uri, verdicts }: RunVerdict): Promise<string> {
-  // Loaded by those who want XML alone.
+  // Loaded on demand, because only this report needs it.
   const { create } = await import("xmlbuilder2");
   const root = create({ version: "1.0", encoding: "UTF-8" }).ele("testsuites", {
     name: xmlText(`agtp-conformance ${uri}`),

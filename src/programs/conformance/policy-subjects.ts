@@ -1,7 +1,7 @@
 /**
- * Subjects that the manifest's policy, the server's catalog and its registered pairs give cases to ask about:
- * a method that is disallowed, a path that is known under another method, a verb that is deprecated.
- * AGTP-API §4, §6.1, §9
+ * Finds subjects for cases in the manifest's policy, the server's catalog and its registered
+ * endpoints: a disallowed method, a path that is registered under another method, a deprecated
+ * verb. AGTP-API §4, §6.1, §9
  */
 import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../base/json-value.ts";
 import {
@@ -13,9 +13,9 @@ import {
 } from "../../catalog/catalog.ts";
 import { fillPath, type Subject, type Trial } from "./trial.ts";
 
-/** `policies.methods` as far as it is what it should be.   AGTP-API §9.2 */
+/** The valid part of `policies.methods`.   AGTP-API §9.2 */
 export interface MethodPolicy {
-  /** Undefined: all of the catalog. */
+  /** Undefined if the whole catalog is allowed. */
   readonly allow: readonly string[] | undefined;
   readonly disallow: readonly string[];
   readonly legacy: readonly string[];
@@ -23,10 +23,10 @@ export interface MethodPolicy {
   readonly redirects: readonly JsonRecord[];
 }
 
-/** Methods of the floor that do nothing where they are not registered. */
+/** Floor methods that have no effect on a path they are not registered for. */
 const HARMLESS = ["SUMMARIZE", "PLAN", "INSPECT", "DESCRIBE", "QUERY"];
 
-/** Reads the policy of a manifest; what a server leaves out has the draft's default. */
+/** Reads the policy of a manifest; missing fields have the draft's defaults. */
 export function readPolicy(manifest: JsonRecord): MethodPolicy {
   const { policies } = manifest;
   const methods = recordIn(policies)["methods"];
@@ -44,7 +44,7 @@ export function readPolicy(manifest: JsonRecord): MethodPolicy {
   };
 }
 
-/** The method names of an array, or of objects that have a name. */
+/** The method names in an array of names or of objects with a name. */
 export function namesOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value
@@ -52,7 +52,7 @@ export function namesOf(value: unknown): readonly string[] {
     .filter((name): name is string => typeof name === "string" && isMethodName(name));
 }
 
-/** Tells whether the policy itself would turn the method away, or into another. */
+/** Returns true if the policy refuses or rewrites the method. */
 export function isTouched(policy: MethodPolicy, method: string): boolean {
   const isUnlisted = policy.allow !== undefined && !policy.allow.includes(method);
   return (
@@ -67,7 +67,7 @@ function isFloor(method: string): boolean {
   return FLOOR_METHODS.some((floor) => floor === method);
 }
 
-/** A method of the catalog that an allow list leaves out. */
+/** A catalog method that the allow list omits. */
 export function unlistedMethod(
   policy: MethodPolicy,
   catalog: Catalog,
@@ -84,7 +84,7 @@ export function unlistedMethod(
   );
 }
 
-/** A deprecated verb that the server admits, and the header that its responses carry. */
+/** A deprecated verb that the server admits, with the warning header of its responses. */
 export function deprecatedVerb(policy: MethodPolicy, catalog: Catalog): Subject | undefined {
   const deprecated = [...catalog.verbs.values()].filter((verb) => !isTouched(policy, verb.name));
   for (const verb of deprecated) {
@@ -94,10 +94,10 @@ export function deprecatedVerb(policy: MethodPolicy, catalog: Catalog): Subject 
   return undefined;
 }
 
-/** The methods of registered paths; those with parameters, and the root, are left out. */
+/** The methods of each registered path, without parameterised paths and the root. */
 type KnownPaths = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Reads the paths of a manifest's endpoints. */
+/** Collects the paths of a manifest's endpoints. */
 export function readPaths(endpoints: readonly JsonRecord[]): KnownPaths {
   const paths = new Map<string, Set<string>>();
   for (const { method, path } of endpoints) {
@@ -108,14 +108,14 @@ export function readPaths(endpoints: readonly JsonRecord[]): KnownPaths {
   return paths;
 }
 
-/** A registered path that this method is not registered under: nothing can come of asking there. */
+/** A registered path, and a method that is not registered there, so that a request cannot have an effect. */
 export function strangePath(paths: KnownPaths, method: string | undefined): Subject | undefined {
   if (method === undefined) return undefined;
   for (const [path, methods] of paths) if (!methods.has(method)) return { method, path };
   return undefined;
 }
 
-/** A registered path, one of its methods, and one that it has not. */
+/** A registered path, one of its methods, and a method that it lacks. */
 export function knownPath(paths: KnownPaths, policy: MethodPolicy): Subject | undefined {
   for (const [path, methods] of paths) {
     const other = HARMLESS.find((method) => !methods.has(method) && !isTouched(policy, method));
@@ -125,7 +125,7 @@ export function knownPath(paths: KnownPaths, policy: MethodPolicy): Subject | un
   return undefined;
 }
 
-/** A redirect that leads to an endpoint which only reads. */
+/** A redirect to a read-only endpoint. */
 export function redirectSubject(
   { redirects, disallow }: MethodPolicy,
   trials: readonly Trial[],
@@ -147,7 +147,7 @@ export function redirectSubject(
   return undefined;
 }
 
-/** An alias of a method that an endpoint which only reads is registered under. */
+/** An alias of the method of a read-only endpoint. */
 export function aliasSubject(
   { aliases }: MethodPolicy,
   trials: readonly Trial[],

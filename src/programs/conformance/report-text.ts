@@ -1,6 +1,6 @@
 /**
- * The report for a person: clause by clause, what the server does and what it does not, each failure
- * with the exchange that shows it, and the thirteen requirements at a glance.
+ * The report for a person: for each clause the passed and failed cases, each failure with its
+ * exchange, and an overview of the thirteen requirements.
  */
 
 import pc from "picocolors";
@@ -20,11 +20,11 @@ import {
 type Colours = ReturnType<typeof pc.createColors>;
 
 const LABEL_WIDTH = 8;
-/** Of one message: the JSON report has more. */
+/** The maximum number of lines of one message; the JSON report has the rest. */
 const MAX_LINES = 60;
 const MAX_LINE_LENGTH = 160;
 
-/** The word before a case, and its colour. */
+/** The word before each case, with its colour. */
 const MARKS = {
   passed: ["ok", "green"],
   failed: ["FAILED", "red"],
@@ -34,7 +34,7 @@ const MARKS = {
   skipped: ["skipped", "dim"],
 } as const satisfies Readonly<Record<Standing, readonly [string, keyof Colours]>>;
 
-/** The whole report, laid out for a terminal of any width. */
+/** Formats the whole report for a terminal of any width. */
 export function textReport(run: RunVerdict, { hasColour }: Pick<Output, "hasColour">): string {
   const colours = pc.createColors(hasColour);
   const parts = [

@@ -12,21 +12,21 @@ import { type Bindings, createBindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";
 
-/** A response as a transcript writes it. */
+/** A response as written in a transcript. */
 export interface ExpectedResponse {
-  /** As written. */
+  /** The status as written. */
   readonly status: string;
   /** The status line, fields and body as written. */
   readonly lines: readonly string[];
   readonly headers: readonly (readonly [name: string, pattern: string])[];
   readonly body: ExpectedBody;
-  /** A response like this one shows that there is nothing to be asked, and why. */
+  /** The reason to skip the case: a response like this shows that the server has nothing to test. */
   readonly skipReason?: string | undefined;
 }
 
-/** Compared by structure when it is JSON, else as a text. */
+/** The expected body, compared by structure if it is JSON, else as text. */
 type ExpectedBody =
-  /** None is written: empty, unless what is not listed is ignored. */
+  /** No body is written: it must be empty, unless unlisted content is ignored. */
   | { readonly kind: "unwritten" }
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "text"; readonly pattern: string };
@@ -38,7 +38,7 @@ interface ActualResponse {
 }
 
 interface MatchOptions {
-  /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
+  /** "ignore" for other servers, which may send header fields and a body that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
   readonly bindings?: Bindings;
 }
@@ -48,7 +48,7 @@ const ABSENT = "{absent}";
 const STATUS_LINE = /^AGTP\/1\.0 (!?\d{3}(?:\|\d{3})*)(?: .*)?$/;
 const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/;
 
-/** Reads the lines of an expected response. */
+/** Parses the lines of an expected response. */
 export function parseExpectedResponse(lines: readonly string[]): {
   readonly response?: ExpectedResponse;
   readonly fault?: string;
@@ -75,12 +75,12 @@ function parseBody(text: string): ExpectedBody {
   }
 }
 
-/** The expected response that a response is, or why it is none of them. */
+/** The expected response that matched, or the mismatches. */
 type Matched =
   | { readonly kind: "match"; readonly response: ExpectedResponse }
   | { readonly kind: "mismatch"; readonly mismatches: Mismatches };
 
-/** Finds the first expected response that it is; else the mismatches of that which comes closest. */
+/** Finds the first expected response that matches; otherwise returns the mismatches of the closest one. */
 export function matchAny(
   expected: readonly ExpectedResponse[],
   actual: ActualResponse,
@@ -98,10 +98,10 @@ export function matchAny(
   return { kind: "mismatch", mismatches: [statusMismatch(statuses, actual)] };
 }
 
-/** Says something of the connection, on its first response; looked at where it is expected. */
+/** A field about the connection, on its first response; only compared where a transcript lists it. */
 const OF_CONNECTION = "supported-methods";
 
-/** Every way in which a response is not the expected one. */
+/** Returns every mismatch between a response and the expected one. */
 export function matchResponse(
   expected: ExpectedResponse,
   actual: ActualResponse,

@@ -1,6 +1,6 @@
 /**
- * Runs cases against a server, one after the other: skips what the server does not claim or what
- * whoever runs it did not allow, and gives up on a server that has fallen silent.
+ * Runs cases against a server in sequence: skips those that the server does not claim to support or
+ * the caller did not permit, and gives up on a silent server.
  */
 
 import { clip } from "../../base/json-value.ts";
@@ -17,17 +17,17 @@ import type { CaseVerdict, Failure, Outcome, Standing } from "./verdict.ts";
 interface SuiteOptions {
   readonly target: Target;
   readonly allowStateChanges: boolean;
-  /** A SHOULD that is not met fails as well. */
+  /** True if an unmet SHOULD is a failure. */
   readonly isStrict: boolean;
   readonly known: KnownFailing;
-  /** For all cases together; what is left then fails untried. */
+  /** The time for all cases together; the remaining ones then fail without being run. */
   readonly totalTimeoutMs: number;
 }
 
-/** Cases without any answer in time, one after the other, before the server counts as silent. */
+/** The number of consecutive cases without an answer after which the server counts as silent. */
 const MAX_SILENT = 3;
 
-/** A verdict on each case, in their order. */
+/** Returns a verdict on each case, in their order. */
 export async function runSuite(
   cases: readonly ConformanceCase[],
   subject: TestSubject,
@@ -117,9 +117,8 @@ const MAX_DIFFERENCES = 20;
 const MAX_SHOWN = 4000;
 
 /**
- * Runs one case against a server: exchange by exchange, until one is not answered as it should be.
- * The case ends by its deadline with an outcome, whatever the server does. Asks what the case asks;
- * the caller has seen to what it needs.
+ * Runs the exchanges of one case against a server until one fails. The case always ends with an
+ * outcome by its deadline. The caller has checked that the needs of the case are met.
  */
 export async function runCase(
   one: ConformanceCase,
@@ -133,7 +132,7 @@ export async function runCase(
     for (const exchange of one.exchanges) {
       if (outcome.kind !== "passed" && !exchange.isFinal) continue;
       const next = await runExchange(exchange, progress);
-      // The first fault is the one that the case reports.
+      // The case reports its first fault.
       if (outcome.kind === "passed") outcome = next;
     }
     return outcome;
@@ -195,7 +194,7 @@ function compare({ responses }: TranscriptExchange, answer: Answer, bindings: Bi
     if (found.kind === "mismatch") return { differences: found.mismatches };
     return { differences: [], skipReason: found.response.skipReason };
   } catch (error) {
-    // Comparing recurses into the value.
+    // The comparison recurses into the value, so a deep one overflows the stack.
     if (error instanceof RangeError) return { differences: [TOO_DEEP] };
     throw error;
   }

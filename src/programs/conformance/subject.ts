@@ -1,8 +1,8 @@
 /**
- * The server under test as cases see it: the values that they name, and the needs that are not met,
- * each with its reason. A need that the server itself should have met makes its cases fail.
+ * The server under test as cases see it: the values that they refer to, and the unmet needs, each
+ * with a reason. An unmet need that is the server's own fault fails its cases.
  *
- * A value is named after the need that it meets, with underscores: `{{known_path.method}}`.
+ * A value has the name of the need that it meets, with underscores: `{{known_path.method}}`.
  */
 
 import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../base/json-value.ts";
@@ -49,7 +49,7 @@ interface Belongings {
   readonly proposal?: Proposal | undefined;
 }
 
-/** An endpoint that is proposed, and input that it is called with. */
+/** An endpoint to propose, and input to call it with. */
 export interface Proposal {
   readonly endpoint: JsonRecord;
   readonly input: JsonRecord | undefined;
@@ -57,21 +57,21 @@ export interface Proposal {
 
 interface Lack {
   readonly reason: string;
-  /** It is the server's fault: the cases are not skipped, they fail. */
+  /** True if it is the server's fault: the cases fail instead of being skipped. */
   readonly isFault: boolean;
 }
 
-/** The names that cases can use, and the needs that cannot be met. */
+/** The values that cases can refer to, and the unmet needs. */
 export interface TestSubject {
   readonly values: Subject;
   readonly lacking: ReadonlyMap<Need, Lack>;
 }
 
-/** Needs that are met by the person who runs the suite, or by DISCOVER /patterns. */
+/** Needs that the caller's command line meets, or DISCOVER /patterns. */
 const BROUGHT: readonly Need[] = ["agent", "other-agent", "scopes", "proposal", "proposal-input"];
 const NEGOTIATION: readonly Need[] = ["rcns", "no-rcns"];
 
-/** Puts together what cases can ask about. */
+/** Collects the values and the unmet needs. */
 export function prepareSubject(survey: Survey, belongings: Belongings): TestSubject {
   const { identity, catalog, proposal } = belongings;
   const { manifest, inventory, patterns } = survey;
@@ -99,18 +99,18 @@ export function prepareSubject(survey: Survey, belongings: Belongings): TestSubj
   return { values, lacking: new Map(lacking) };
 }
 
-/** An agent gets the manifest by its media type. */
+/** Adds the media type by which an agent requests the manifest. */
 function byType(lines: Lines = () => []): Lines {
   return () => [...lines(), "Accept: application/vnd.agtp.manifest+json"];
 }
 
-/** Discovery without an agent is allowed, or nothing is known against it. */
+/** Returns true unless discovery without an agent is known to be refused. */
 function isOpen(manifest: Found<JsonRecord>, claimed: Subject): boolean {
   if (manifest.kind === "missing") return !manifest.isRefused;
   return claimed["closed-discovery"] === undefined;
 }
 
-/** A path that nobody has registered, and an id that nobody has. */
+/** Identifiers of the run, with a path and an id that do not exist. */
 function ids({ agentId, otherAgentId }: Identity): Subject {
   return {
     agent_id: agentId,
@@ -145,19 +145,19 @@ function lackOf(need: Need, { manifest, patterns }: Survey): Lack {
   const source = isNegotiation ? patterns : manifest;
   if (source.kind === "found") return unmet;
   const document = isNegotiation ? "DISCOVER /patterns" : "the server's manifest";
-  // Without patterns a server does not negotiate, which is its right.
+  // A server without patterns does not negotiate, which is permitted.
   const isFault = !isNegotiation && !source.isRefused;
   return { reason: `${document} ${source.reason}`, isFault };
 }
 
 interface Circumstances {
-  /** The version that the tool knows. */
+  /** The product's own catalog. */
   readonly catalog: Catalog;
   readonly held: readonly string[] | undefined;
   readonly inventory: Found<readonly JsonRecord[]>;
 }
 
-/** A server's claims in its manifest by need: what is undefined is not asked for.   AGTP-API §8, §9 */
+/** The needs that a manifest's claims meet; undefined for unmet ones.   AGTP-API §8, §9 */
 function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances): Subject {
   const { policies, hosted_agents: agents, endpoints, catalog_version: version } = manifest;
   const { catalog, held } = circumstances;
@@ -167,7 +167,7 @@ function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances): Subj
   const trials = readingTrials(list, circumstances).filter(
     ({ method }) => !isTouched(policy, method),
   );
-  // AGTP-API §8.7: where scopes are required, a request without Authority-Scope has none to show.
+  // AGTP-API §8.7: if scopes are required, a request without Authority-Scope has none.
   const isScopeNeeded = toggles["scope_required_for_invocation"] === true && held === undefined;
   const open = isScopeNeeded ? [] : trials.filter((trial) => mayCall(trial, held));
   return {
@@ -191,7 +191,7 @@ function whenIs(value: unknown, wanted: boolean): true | undefined {
   return value === wanted ? true : undefined;
 }
 
-/** A large server is not tried to its last endpoint. */
+/** The maximum number of endpoints that are tried. */
 const MAX_TRIED = 500;
 
 function readingTrials(
@@ -234,7 +234,7 @@ function catalogNeeds(
   };
 }
 
-/** The endpoints by need, of those that the agent may call; undefined where there is none. */
+/** The endpoints that the agent may call, by the need they meet; undefined for unmet ones. */
 function endpointNeeds(open: readonly Trial[], catalog: Catalog): Subject {
   const current = open.filter(({ endpoint }) => !isRecord(endpoint["deprecated"]));
   const plain = current.filter(({ method }) => !catalog.verbs.get(method)?.deprecatedIn);
@@ -259,7 +259,7 @@ function mapFirst(
   return undefined;
 }
 
-/** AGTP-API §6.5: the header that every response of it carries. */
+/** AGTP-API §6.5: the warning header of every response of a deprecated endpoint. */
 function deprecatedSubject(trial: Trial): Subject {
   const { removed_in: removed, successor } = trial.endpoint["deprecated"] as JsonRecord;
   const parts = isRecord(successor) ? [successor["method"], successor["path"]] : [];
@@ -270,7 +270,7 @@ function deprecatedSubject(trial: Trial): Subject {
   return { ...plainSubject(trial), warning: warning.join("; ") };
 }
 
-/** An endpoint that requires what the claim leaves out; `held` are the scopes of the agent. */
+/** An endpoint whose required scopes a narrower claim omits; `held` are the agent's scopes. */
 function scopedSubject(
   trials: readonly Trial[],
   held: readonly string[] | undefined,

@@ -11,18 +11,21 @@
  */
 import { valueAt } from "../../base/json-value.ts";
 
-/** The values of names in a case, for as long as the case runs. */
+/** The values bound to names, for the duration of a case. */
 export interface Bindings {
-  /** Undefined: nothing is bound to this name. */
+  /** Returns undefined for an unbound name. */
   get(name: string): unknown;
-  /** Keeps what an answer brought; a later one of that name takes its place. */
+  /** Binds a captured value, replacing an earlier one. */
   set(name: string, value: unknown): void;
 }
 
-/** `{{name}}`, its name first. */
+/** `{{name}}`; the first group is the name. */
 export const VARIABLE: RegExp = /\{\{([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}/g;
 
-/** Binds these values; what is set later does not reach them. A function makes a new one each time. */
+/**
+ * Creates bindings over the given values, which later ones do not modify. A function is called for
+ * a new value each time.
+ */
 export function createBindings(values: Readonly<Record<string, unknown>> = {}): Bindings {
   const bound = new Map(Object.entries(values));
   return {
@@ -50,10 +53,10 @@ const PIECE =
   /(\{\{[a-z][a-z0-9_.]*\}\}|\{(?:any|hex|sha256|uuid|date|method|version|token)(?::[a-z][a-z0-9_]*)?\}|\{[\w .:-]+(?:\|[\w .:-]+)+\})/;
 const NAMED = /^\{(\w+)(?::(\w+))?\}$/;
 
-/** Longer texts are not searched: a hostile one could keep the search busy for minutes. */
+/** Longer texts are not matched, because a hostile one could make the regular expression run for minutes. */
 const MAX_TEXT_LENGTH = 65_536;
 
-/** Tells whether a text is the expected one; what it captures is bound only if it is. */
+/** Returns true if a text matches the pattern; captures are only bound on a match. */
 export function matchText(pattern: string, text: string, bindings: Bindings): boolean {
   if (pattern === "{any}") return true;
   const names: string[] = [];
@@ -71,7 +74,7 @@ export function matchText(pattern: string, text: string, bindings: Bindings): bo
 function toExpression(piece: string, bindings: Bindings, names: string[]): string {
   if (piece.startsWith("{{") && piece.endsWith("}}")) {
     const value = bindings.get(piece.slice(2, -2));
-    // A value that is not bound is written as it stands, so that the report shows its name.
+    // An unbound name stays as written, so that the report shows it.
     return escapeText(value === undefined ? piece : asText(value));
   }
   const [, kind = "", name] = NAMED.exec(piece) ?? [];
@@ -85,7 +88,7 @@ function toExpression(piece: string, bindings: Bindings, names: string[]): strin
   return `(?:${piece.slice(1, -1).split("|").map(escapeText).join("|")})`;
 }
 
-/** A value as it stands inside a text. */
+/** Formats a value for use inside a text. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -39,23 +39,23 @@ export interface Transcript {
   /** The file's name without folder and suffix. */
   readonly name: string;
   readonly clause: string;
-  /** Name of the server configuration that the exchanges are written for; "" is the default one. */
+  /** The name of the server configuration that the exchanges are written for; "" is the default one. */
   readonly config: string;
   /** The other comments of the form `name: text`. */
   readonly notes: ReadonlyMap<string, string>;
   readonly exchanges: readonly TranscriptExchange[];
 }
 
-/** One request, and the response it is to get. */
+/** One request, with its expected responses. */
 export interface TranscriptExchange {
   /** Line of the request in the file, from 1. */
   readonly line: number;
   readonly request: RequestText;
-  /** Any of these will do; none: nothing is answered. */
+  /** The acceptable responses; if empty, no answer is expected. */
   readonly responses: readonly ExpectedResponse[];
-  /** The server closes the connection after this response. */
+  /** True if the server closes the connection after this response. */
   readonly isClosed: boolean;
-  /** It puts things in order again, and is held even if an earlier one went wrong. */
+  /** True for a clean-up exchange, which runs even after a failure. */
   readonly isFinal: boolean;
 }
 
@@ -72,7 +72,7 @@ const SKIP = "---------- skip: ";
 const END = "{end}";
 const CLOSE = "{close}";
 
-/** Reads the text of a transcript; problems name it `file`. */
+/** Parses the text of a transcript; problems name it `file`. */
 export function parseTranscript(text: string, file: string): TranscriptResult {
   const lines = text.replace(/\r\n/g, "\n").replace(/\n$/, "").split("\n");
   const start = lines.findIndex((line) => !line.startsWith("#"));
@@ -111,11 +111,11 @@ function isNext(line: string): boolean {
 interface Part {
   readonly line: number;
   readonly lines: readonly string[];
-  /** The line before it; "" for the first part. */
+  /** The separator line before it; "" for the first part. */
   readonly separator: string;
 }
 
-/** The lines between those that separate; a part's line counts from 1. */
+/** Splits lines at separators; each part knows its first line, counted from 1. */
 function splitLines(
   lines: readonly string[],
   isSeparator: (line: string) => boolean,
@@ -176,7 +176,7 @@ function withoutLast(
 
 interface RequestText {
   readonly lines: readonly string[];
-  /** It is cut off behind the last line, and the client ends its side. */
+  /** True if the request is cut off after the last line, and the client ends its side. */
   readonly isCut: boolean;
 }
 
@@ -184,13 +184,13 @@ type FilledRequest =
   | { readonly kind: "request"; readonly text: RequestText }
   | { readonly kind: "fault"; readonly message: string };
 
-/** In a body: with its quotes the name stands for a whole value, else for a part of a text. */
+/** A name in a body: with quotes it stands for a whole value, else for part of a text. */
 const IN_BODY = new RegExp(`"${VARIABLE.source}"|${VARIABLE.source}`, "g");
 const ALONE = /^\{\{([a-z][a-z0-9_.]*)\}\}$/;
-/** Values that may stand in a head; servers choose some of them. */
+/** Values that are allowed in a head; servers choose some of them. */
 const HEAD_TEXT = /^[\x20-\x7e]{0,8192}$/;
 
-/** Puts in what the names stand for. */
+/** Replaces names by their values. */
 export function fillRequest({ lines, isCut }: RequestText, bindings: Bindings): FilledRequest {
   const faults: string[] = [];
   const value = (name: string): unknown => {
@@ -229,12 +229,12 @@ function fillBodyLine(line: string, value: ValueOf): string {
   });
 }
 
-/** A backslash of a value is none of the transcript's, where `\xNN` is an octet. */
+/** Escapes the backslashes of a value, because `\xNN` is an octet in a transcript. */
 function jsonOf(value: unknown): string {
   return JSON.stringify(value).replaceAll("\\\\", "\\u005c");
 }
 
-/** The octets of a request. LF in a head stands for CRLF; a head that is cut off is not completed. */
+/** Encodes a request as octets. LF in a head becomes CRLF; a head that is cut off stays incomplete. */
 export function encodeRequest({ lines, isCut }: RequestText): Buffer {
   const blank = lines.indexOf("");
   const head = blank === -1 ? lines : lines.slice(0, blank);
@@ -244,7 +244,7 @@ export function encodeRequest({ lines, isCut }: RequestText): Buffer {
   return Buffer.concat([decodeEscapes(fields.join("") + (isComplete ? "\r\n" : "")), body]);
 }
 
-/** UTF-8, but `\xNN` is the octet itself. */
+/** Encodes as UTF-8; `\xNN` becomes the octet itself. */
 function decodeEscapes(text: string): Buffer {
   const pieces = text.split(/\\x([0-9A-Fa-f]{2})/);
   return Buffer.concat(

@@ -1,8 +1,8 @@
 /**
- * Endpoints of the server under test that may be tried: those that, by their own word, only read, for
- * which a valid input can be made up, and for which no operator is asked. Whether a request changes
- * nothing after all is the server's word. Cases make a valid request, and those that differ from it in
- * the one point that the case is about.   AGTP-API §5.5, §6.2, §7.1, §13.2, §13.3
+ * Endpoints of the server under test that are safe to try: they declare to be read-only, a valid
+ * input can be generated for them, and no operator has to approve their calls. That requests have
+ * no effect is the server's own claim. Cases send a valid request, and ones that differ from it in
+ * the tested point only.   AGTP-API §5.5, §6.2, §7.1, §13.2, §13.3
  */
 import { isRecord, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";
@@ -13,11 +13,11 @@ import { schemaSample } from "../../schema/schema-sample.ts";
 import { asText } from "./text-pattern.ts";
 import { judgeOf, type ValueJudge } from "./value-kinds.ts";
 
-/** A request that the server should understand, and the endpoint it is for. */
+/** A request that the server should understand, with its endpoint. */
 export interface Trial {
   readonly method: string;
   readonly template: string;
-  /** With values for its parameters. */
+  /** The path with values for its parameters. */
   readonly target: string;
   readonly input: JsonRecord;
   readonly inPath: JsonRecord;
@@ -28,7 +28,7 @@ export interface Trial {
 
 const PATH = /^\/[\x21-\x7e]{0,2000}$/;
 
-/** A request for an endpoint of the manifest; undefined: it is not to be tried. */
+/** Generates a request for an endpoint of the manifest; undefined if it is not safe to try. */
 export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): Trial | undefined {
   if (!isRecord(endpoint)) return undefined;
   const { method, path, semantic, input_schema: schema } = endpoint;
@@ -59,7 +59,7 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
   };
 }
 
-/** Required members, and those that the path needs. */
+/** Generates an input with the required members and those of the path. */
 function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   const { required } = schema;
   const names = [...(Array.isArray(required) ? required : []), ...templateParameters(path)];
@@ -67,24 +67,27 @@ function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   return isRecord(sample) ? sample : undefined;
 }
 
-/** A path with its parameters' values. */
+/** Fills a path template with values. */
 export function fillPath(template: string, input: JsonRecord): string {
   return fillTemplate(template, (name) =>
     Object.hasOwn(input, name) ? encodeText(asText(input[name])) : undefined,
   );
 }
 
-/** As a part of a path or query; half a character becomes a replacement. */
+/** Percent-encodes a text; a lone surrogate becomes a replacement character. */
 function encodeText(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
 
-/** Tells whether an agent that holds these scopes may call it; undefined: nobody said what it holds. */
+/**
+ * Returns true if an agent with these scopes may call it; if they are unknown, only an endpoint
+ * without scopes qualifies.
+ */
 export function mayCall(trial: Trial, held: readonly string[] | undefined): boolean {
   return trial.requiredScopes.every((scope) => held !== undefined && covers(held, scope));
 }
 
-/** The properties that a body or a query of it may carry, with their schemas. */
+/** The properties that its body or query may have, with their schemas. */
 function bodyProperties({ endpoint, inPath }: Trial): readonly (readonly [string, unknown])[] {
   const { input_schema: schema } = endpoint;
   const properties = recordIn(schema)["properties"];
@@ -92,15 +95,15 @@ function bodyProperties({ endpoint, inPath }: Trial): readonly (readonly [string
   return Object.entries(properties).filter(([name]) => !Object.hasOwn(inPath, name));
 }
 
-/** Values that cases refer to, by the need that they satisfy. */
+/** The values that cases refer to, by the need they meet. */
 export type Subject = Readonly<Record<string, unknown>>;
 
-/** Not a member of anybody's schema. */
+/** A name that no schema declares. */
 const UNDECLARED = "conformance_undeclared_member";
 const WRONG_VALUES = [{ wrong: true }, [[]], -1e9, true, "\u0007"];
 const MAX_QUERY_VALUE = 256;
 
-/** A valid request, and the same with a member that nobody declared. */
+/** A valid request, and the same with an undeclared member. */
 export function plainSubject(trial: Trial): Subject {
   const { method, target, input, endpoint } = trial;
   const { output_schema, errors } = endpoint;
@@ -114,7 +117,7 @@ export function plainSubject(trial: Trial): Subject {
   };
 }
 
-/** A request with one value that its schema does not allow. */
+/** A request with one value of a type that its schema forbids. */
 export function typedSubject(trial: Trial): Subject | undefined {
   for (const [name] of bodyProperties(trial)) {
     const wrong = WRONG_VALUES.find((value) => !isAccepted(trial, { [name]: value }));
@@ -124,7 +127,7 @@ export function typedSubject(trial: Trial): Subject | undefined {
   return undefined;
 }
 
-/** A request without one member that its schema requires. */
+/** A request that lacks one required member. */
 export function requiredSubject(trial: Trial): Subject | undefined {
   const [name] = Object.keys(trial.input);
   if (name === undefined) return undefined;
@@ -134,8 +137,8 @@ export function requiredSubject(trial: Trial): Subject | undefined {
 }
 
 /**
- * A request with one member in its query, percent-encoded so that it is valid only when decoded; and
- * with a wrong value there, which the body overrides.
+ * A request with one member in its query, percent-encoded so that it is only valid once decoded;
+ * and a wrong value there that the body overrides.
  */
 export function querySubject(trial: Trial): Subject | undefined {
   for (const [name, schema] of bodyProperties(trial)) {
@@ -163,7 +166,7 @@ function isAccepted({ judge, inPath, input }: Trial, changed: Subject): boolean 
   return judge({ ...inPath, ...input, ...changed }) === undefined;
 }
 
-/** As a text, or as the number or truth value that a server may read it as. */
+/** Returns true if the schema accepts the text itself, or the number or boolean that it may be read as. */
 function isAcceptedText(trial: Trial, name: string, text: string): boolean {
   const number = Number(text);
   const readings = [text, ...(Number.isFinite(number) ? [number] : [])];
@@ -174,7 +177,7 @@ function isScalar(value: unknown): boolean {
   return value !== "" && value !== null && value !== undefined && typeof value !== "object";
 }
 
-/** Every octet, though most need not be: a server that does not decode sees none of them. */
+/** Percent-encodes every octet, so that a server that does not decode recognises none of them. */
 function encodeWhole(text: string): string {
   return [...Buffer.from(text)]
     .map((octet) => `%${octet.toString(16).toUpperCase().padStart(2, "0")}`)

@@ -1,11 +1,10 @@
 /**
- * Kinds that a string of an expected value may stand for besides text: `"{integer}"`, `"{closed-schema}"`.
- * Decides whether a value is of that kind, and says in what way it is not. Some
- * kinds are whole documents, whose parts have to agree with each other or with what the server says
- * elsewhere.
+ * The kinds of values, besides text, that a string in an expected value can stand for:
+ * `"{integer}"`, `"{closed-schema}"`. Each check returns how a value fails. Some kinds are whole
+ * documents, whose parts must agree with each other or with the server's other statements.
  *
- * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
- * that was tried.
+ * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the
+ * endpoint that was tried.
  */
 
 import { hash } from "node:crypto";
@@ -39,7 +38,7 @@ interface ValueKind {
   readonly capture: string | undefined;
 }
 
-/** A sentence that says what was expected instead; undefined: the value is of the kind. */
+/** Returns a sentence on what was expected; undefined if the value is of the kind. */
 type KindCheck = (value: unknown, bindings: Bindings, argument: string) => string | undefined;
 
 const WHOLE = /^\{([a-z]+(?:-[a-z]+)*)(?: ([a-z_]+))?(?::([a-z][a-z0-9_]*))?\}$/;
@@ -77,13 +76,13 @@ const CHECKS: ReadonlyMap<string, KindCheck> = new Map<string, KindCheck>([
   ["contract-record", checkContractRecord],
 ]);
 
-/** The kind that an expected string stands for; undefined: it is a text. */
+/** The kind that an expected string stands for; undefined if it is plain text. */
 export function kindOf(expectedText: string): ValueKind | undefined {
   const [, name = "", argument = "", capture] = WHOLE.exec(expectedText) ?? [];
   return CHECKS.has(name) ? { name, argument, capture } : undefined;
 }
 
-/** The expectation that a value fails; undefined: it is of this kind, and is kept if so wanted. */
+/** Checks a value against a kind, and binds it if requested; returns the failed expectation or undefined. */
 export function checkKind(
   { name, argument, capture }: ValueKind,
   value: unknown,
@@ -102,7 +101,7 @@ function isNames(value: unknown): boolean {
   return isTexts(value) && !value.includes("");
 }
 
-/** The methods of every catalog, as the path grammar compares them. */
+/** The floor methods, normalized like path segments. */
 const FLOOR_NAMES: ReadonlySet<string> = new Set(FLOOR_METHODS.map((name) => name.toLowerCase()));
 const MAX_PATH_LENGTH = 8192;
 const MAX_DEPTH = 8;
@@ -113,7 +112,7 @@ function checkPathTemplate(value: unknown): string | undefined {
   return fault && `expected a path that the grammar allows: ${fault.message}`;
 }
 
-/** An endpoint whose input schema declares what its path names. */
+/** Checks that an endpoint's input schema declares its path parameters. */
 function checkDeclaredParameters(value: unknown): string | undefined {
   if (!isRecord(value)) return "expected an endpoint";
   const { path, input_schema: schema } = value;
@@ -124,7 +123,7 @@ function checkDeclaredParameters(value: unknown): string | undefined {
   return missing && `expected the parameter {${missing}} in the properties of the input_schema`;
 }
 
-/** A body that names one of the errors which the tried endpoint declares. */
+/** Checks that a body names one of the errors that the tried endpoint declares. */
 function checkDeclaredError(
   value: unknown,
   bindings: Bindings,
@@ -144,7 +143,7 @@ function namesOne(value: unknown, names: readonly unknown[], depth: number): boo
 
 const ORIGINS: readonly unknown[] = ["rcns-gate", "propose", "pre-registered"];
 
-/** AGTP-API §9.2: aliases are method names, and none leads to another alias. */
+/** AGTP-API §9.2: aliases lead to method names, and never to another alias. */
 function checkAliases(value: unknown): string | undefined {
   if (!isRecord(value)) return "expected an object of aliases";
   const entries = Object.entries(value);
@@ -154,7 +153,7 @@ function checkAliases(value: unknown): string | undefined {
   return chained && `expected ${chained[0]} to be an alias of a method, not of an alias`;
 }
 
-/** AGTP-API §8.4: all eighteen, as names or as objects that have one. */
+/** AGTP-API §8.4: the eighteen floor methods, as names or as objects with a name. */
 function checkEmbeddedMethods(value: unknown): string | undefined {
   if (!Array.isArray(value)) return "expected the eighteen floor methods";
   const names = new Set(
@@ -164,7 +163,7 @@ function checkEmbeddedMethods(value: unknown): string | undefined {
   return missing && `expected the eighteen floor methods, and ${missing} among them`;
 }
 
-/** AGTP-API §5.8: the inventory has every endpoint that the manifest has. */
+/** AGTP-API §5.8: the inventory contains every endpoint of the manifest. */
 function checkInventory(value: unknown, bindings: Bindings): string | undefined {
   if (!Array.isArray(value)) return "expected an array of endpoints";
   const listed = new Set(recordsIn(value).map(pairOf));
@@ -173,7 +172,7 @@ function checkInventory(value: unknown, bindings: Bindings): string | undefined 
   return missing && `expected every endpoint of the manifest, and ${missing} among them`;
 }
 
-/** AGTP-API §8.8: a signature may be absent, and may not be false. */
+/** AGTP-API §8.8: a signature may be absent, but not invalid. */
 function checkManifestSignature(value: unknown): string | undefined {
   if (!isRecord(value)) return "expected a manifest";
   const verdict = verifyManifest(value);
@@ -181,7 +180,7 @@ function checkManifestSignature(value: unknown): string | undefined {
   return `expected a manifest_signature that verifies: it ${verdict.fault}`;
 }
 
-/** AGTP-API §5.8.1: what was hashed into the Agent-ID, still with its signature. */
+/** AGTP-API §5.8.1: the document whose hash is the Agent-ID, signature included. */
 function checkGenesis(value: unknown): string | undefined {
   if (!isRecord(value)) return "expected an Agent Genesis";
   if (typeof value["signature"] !== "string") return "expected an Agent Genesis with its signature";
@@ -195,12 +194,12 @@ function hashOf(genesis: Readonly<Record<string, unknown>>): string | undefined 
   try {
     return hash("sha256", signedOctets(genesis));
   } catch {
-    // It has no canonical form: nested too deeply, or a number that JCS does not know.
+    // The value has no canonical form: it is too deep, or contains a number that JCS rejects.
     return undefined;
   }
 }
 
-/** AGTP-API §10.1.6: the record of an action under a contract says under which. */
+/** AGTP-API §10.1.6: the record of an action under a contract names the contract. */
 function checkContractRecord(value: unknown, bindings: Bindings): string | undefined {
   const payload = typeof value === "string" ? decodeJws(value)?.payload : undefined;
   if (payload === undefined) return "expected an Attribution-Record";
@@ -216,16 +215,16 @@ function checkContractRecord(value: unknown, bindings: Bindings): string | undef
     : `expected an Attribution-Record with a negotiation_origin, one of ${ORIGINS.join(", ")}`;
 }
 
-/** Finds what is wrong with a value, in words; undefined: nothing. */
+/** Returns the fault of a value, in words; undefined if it is valid. */
 export type ValueJudge = (value: unknown) => string | undefined;
 
-/** As much as an operator's own files may hold; other keywords are their owner's business. */
+/** The bounds of operators' own files; unknown keywords are allowed. */
 const PUBLISHED: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   isTolerant: true,
   takesForeignFormats: true,
 };
-/** The schemas to judge by have patterns that RE2 can match. */
+/** The bounds of schemas that values are validated against: RE2 must support their patterns. */
 const JUDGED: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   isTolerant: true,
@@ -233,7 +232,7 @@ const JUDGED: SchemaBounds = {
   maxPatternSize: PROPOSED_SCHEMA_BOUNDS.maxPatternSize,
 };
 
-/** A JSON Schema 2020-12. */
+/** Checks that a value is a JSON Schema 2020-12. */
 function checkSchemaDocument(value: unknown): string | undefined {
   if (typeof value === "boolean") return undefined;
   if (!isRecord(value)) return "expected a JSON Schema";
@@ -241,7 +240,7 @@ function checkSchemaDocument(value: unknown): string | undefined {
   return fault && `expected a JSON Schema 2020-12: ${fault.pointer || "it"} ${fault.message}`;
 }
 
-/** AGTP-API §6.4: an input schema is an object's, and closed. */
+/** AGTP-API §6.4: an input schema describes a closed object. */
 function checkInputSchema(value: unknown): string | undefined {
   const fault = checkSchemaDocument(value);
   if (fault !== undefined) return fault;
@@ -251,13 +250,13 @@ function checkInputSchema(value: unknown): string | undefined {
     : 'expected a schema with "additionalProperties": false';
 }
 
-/** A value of the named endpoint's output schema; a schema that cannot be judged by passes. */
+/** Checks a value against the named endpoint's output schema; it passes if the schema is unusable. */
 function checkOutput(value: unknown, bindings: Bindings, endpoint: string): string | undefined {
   const fault = judgeOf(bindings.get(`${endpoint}.output_schema`))?.(value);
   return fault && `expected what the output_schema describes: ${fault}`;
 }
 
-/** The judge of a stranger's schema; undefined: it is no schema, or more than can be judged by. */
+/** Compiles a validator for an untrusted schema; undefined if it is invalid or exceeds the bounds. */
 export function judgeOf(schema: unknown): ValueJudge | undefined {
   if (!isRecord(schema) || checkSchema(schema as JsonSchema, JUDGED).length > 0) return undefined;
   const check = prepareMeteredCheck(schema);
@@ -267,7 +266,7 @@ export function judgeOf(schema: unknown): ValueJudge | undefined {
   };
 }
 
-/** The name of an endpoint; its members are whatever a server sent. */
+/** The method and path that identify an endpoint, whose members are untrusted. */
 export function pairOf({ method, path }: JsonRecord): string {
   return `${asText(method ?? null)} ${asText(path ?? null)}`;
 }

@@ -14,20 +14,20 @@ import { clip, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { type Bindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 
-/** Ways in which a value is not the expected one; empty: it is. */
+/** The differences between a value and the expected one; empty if it matches. */
 export type Mismatches = readonly string[];
 
 const MORE = "{more}";
 const WHOLE_VARIABLE = /^\{\{([a-z][a-z0-9_.]*)\}\}$/;
 const MAX_SHOWN = 300;
 
-/** The place of a value, `body/rooms/0`, and the values of names. */
+/** The path of a value, such as `body/rooms/0`, and the bindings. */
 interface Place {
   readonly at: string;
   readonly bindings: Bindings;
 }
 
-/** Compares a value with what is expected at a place. */
+/** Compares a value with the expectation for its place. */
 export function matchValue(expected: unknown, actual: unknown, place: Place): Mismatches {
   if (typeof expected === "string") return matchString(expected, actual, place);
   if (Array.isArray(expected)) {
@@ -133,7 +133,7 @@ function below({ at, bindings }: Place, name: string | number): Place {
   return { at: `${at}/${name}`, bindings };
 }
 
-/** Of several ways to fail, the one that came closest. */
+/** The shortest list of mismatches, that of the closest alternative. */
 export function shortest(tried: readonly Mismatches[]): Mismatches {
   return tried.reduce((best, next) => (next.length < best.length ? next : best), tried[0] ?? []);
 }
@@ -142,7 +142,7 @@ function differs(expected: unknown, actual: unknown, { at }: Place): Mismatches 
   return [`${at}: expected ${show(expected)}, got ${show(actual)}`];
 }
 
-/** A value as a mismatch shows it: a server may send more than anybody wants to read. */
+/** Formats a value for a mismatch, shortened: a server may send more than is readable. */
 export function show(value: unknown): string {
   const text = value === undefined ? "nothing" : JSON.stringify(value);
   return clip(text, MAX_SHOWN);

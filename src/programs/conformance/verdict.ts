@@ -1,30 +1,30 @@
-/** Verdicts on the cases of one run: the facts that every form of report is made from. */
+/** The verdicts on the cases of one run, from which every report is made. */
 import { addUnder } from "../../base/listed.ts";
 import type { ConformanceCase } from "./case.ts";
 
-/** How a case that was looked at ended. */
+/** The outcome of a case that was run. */
 export type Outcome =
   | { readonly kind: "passed" }
   | { readonly kind: "failed"; readonly failure: Failure }
   | { readonly kind: "skipped"; readonly reason: string };
 
-/** Where a server did something else than a case expects, in its own words. */
+/** A failure: what a server did differently from the case's expectation. */
 export interface Failure {
-  /** The line of the exchange in the case's file; 0 when nothing was asked. */
+  /** The line of the exchange in the case's file; 0 if no request was sent. */
   readonly line: number;
-  /** Every difference, the first of them enough for a summary. */
+  /** Every difference; the first suffices for a summary. */
   readonly differences: readonly [string, ...string[]];
-  /** As it was sent, as it should have been answered, and as it was. */
+  /** The exchange: the request, the expected response and the actual one. */
   readonly request: string;
   readonly expected: string;
   readonly got: string;
-  /** The server did not answer at all. */
+  /** True if the server did not answer at all. */
   readonly isSilence: boolean;
 }
 
 /**
- * All meanings of an outcome for the run, in the order of a summary. `advised`: the draft says SHOULD; the
- * two of known cases: it fails and is listed as known to, or is listed and passes.
+ * The standings of outcomes in a run, in the order of a summary. `advised`: an unmet SHOULD; the
+ * two of known failures: a listed case that fails, and a listed case that passes.
  */
 export const STANDINGS = [
   "passed",
@@ -45,21 +45,21 @@ export interface CaseVerdict {
 }
 
 export interface RunVerdict {
-  /** The server as the command line names it. */
+  /** The URI of the server, as on the command line. */
   readonly uri: string;
-  /** The server's own facts; undefined where it has none. */
+  /** The server's own statements; undefined if it made none. */
   readonly server: ServerFacts;
   readonly verdicts: readonly CaseVerdict[];
 }
 
-/** From the manifest. */
+/** Facts from the manifest. */
 export interface ServerFacts {
   readonly serverId?: string | undefined;
   readonly apiVersion?: string | undefined;
   readonly catalogVersion?: string | undefined;
 }
 
-/** How many cases have each standing. */
+/** Counts the cases of each standing. */
 export function countStandings(
   verdicts: readonly CaseVerdict[],
 ): Readonly<Record<Standing, number>> {
@@ -68,12 +68,12 @@ export function countStandings(
   return counts;
 }
 
-/** Tells whether the server does what was asked about, but for what is known. */
+/** Returns true if no case failed, known failures aside. */
 export function isConforming({ verdicts }: RunVerdict): boolean {
   return verdicts.every(({ standing }) => standing !== "failed");
 }
 
-/** The cases clause by clause, both in the order of the run. */
+/** Groups the cases by clause, both in the order of the run. */
 export function byClause(
   verdicts: readonly CaseVerdict[],
 ): ReadonlyMap<string, readonly CaseVerdict[]> {

@@ -1,7 +1,7 @@
 /**
- * A check: one question about a deployment, asked of its files, and the machine it lies on. They are
- * read as the daemon reads them, but no handler is loaded, nothing is started and nothing is written.
- * `checks/` has them by subject.
+ * A check: one question about a deployment, answered from its files and its machine. Files are read
+ * as the daemon reads them, but no handler is loaded, nothing is started and nothing is written.
+ * `checks/` groups them by subject.
  */
 
 import { basename, relative, resolve } from "node:path";
@@ -23,12 +23,12 @@ import type { DatabaseAnswer } from "../../state/postgres/survey.ts";
 import type { Finding, Severity } from "../shell/findings.ts";
 import type { Machine } from "./machine.ts";
 
-/** One thing that a check sees, with what to do about it. */
+/** One observation of a check, with a remedy. */
 export interface Observation extends Omit<Finding, "rule"> {
   readonly hint: string;
 }
 
-/** One question. A throw says that it could not be asked. */
+/** One check. A throw means that it could not be made. */
 export interface Check {
   /** Kebab-case; docs/doctor.md explains it. */
   readonly id: string;
@@ -39,13 +39,13 @@ export interface Check {
 interface SettingVerdict {
   readonly message: string;
   readonly hint: string;
-  /** A warning, unless it is said. */
+  /** Default: warning. */
   readonly severity?: Severity;
-  /** The place, if it is not the key that the check is about. */
+  /** The key of the finding, if it is not the one that the check is about. */
   readonly key?: string;
 }
 
-/** A check of one key of the configuration; nothing is found where the verdict is undefined. */
+/** Creates a check of one configuration key; a verdict of undefined means that nothing was found. */
 export function settingCheck(
   id: string,
   asks: string,
@@ -65,7 +65,7 @@ export function settingCheck(
 export interface Subject {
   readonly config: Config;
   readonly configFile: string;
-  /** The configuration as it is written: without defaults, and before variables are replaced. */
+  /** The configuration as written: without defaults, before variables are replaced. */
   readonly written: TomlTable;
   readonly catalog: Catalog;
   readonly endpoints: readonly EndpointDefinition[];
@@ -74,20 +74,20 @@ export interface Subject {
   readonly openwop: readonly Problem[];
   readonly problems: readonly Problem[];
   readonly machine: Machine;
-  /** The daemon's variables, those of the deployment's `.env` among them. */
+  /** The daemon's environment variables, including the deployment's `.env`. */
   readonly environment: Environment;
-  /** Undefined: it has none, or it is not asked. */
+  /** Undefined if there is no database, or it was not asked. */
   readonly database?: DatabaseAnswer | undefined;
 }
 
-/** The subject, or every problem for which no daemon would start. */
+/** The subject, or the problems that would keep a daemon from starting. */
 type LoadedSubject =
   | { readonly subject: Subject; readonly problems?: undefined }
   | { readonly subject?: undefined; readonly problems: readonly Problem[] };
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads a deployment. */
+/** Loads a deployment for the checks. */
 export function loadSubject(options: {
   readonly configPath: string;
   readonly overrides: ConfigOverrides;
@@ -122,13 +122,13 @@ export function loadSubject(options: {
   return { subject };
 }
 
-/** It has been read before, so that only somebody's writing meanwhile makes it another. */
+/** The file was parsed before, so this fails only if it has changed since. */
 function readWritten(path: string): TomlTable {
   const { text } = readBoundedFile(path, MAX_BYTES);
   return parseToml(text ?? "").table ?? {};
 }
 
-/** A path as findings name it: relative inside of the deployment, absolute beyond it. */
+/** The name of a path in findings: relative inside the deployment, absolute outside. */
 export function nameOf({ config }: Pick<Subject, "config">, path: string): string {
   const name = relative(config.directory, path).replaceAll("\\", "/");
   if (name === "") return ".";

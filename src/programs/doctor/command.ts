@@ -1,8 +1,8 @@
 /**
- * `agtpd doctor`: examines a deployment and prints its findings with their remedies. A question that
- * cannot be asked keeps none of the others from being asked. The exit code is 0 without a finding beyond
- * notes, 1 with one, 2 when the deployment, or a question without which nothing was found, could not be
- * read.
+ * `agtpd doctor`: examines a deployment and prints its findings with their remedies. A check that
+ * fails does not prevent the others. The exit code is 0 if there is nothing but notes, 1 if there
+ * are other findings, 2 when the deployment could not be read, or a check could not be made and the
+ * others found nothing beyond notes.
  */
 import { resolve } from "node:path";
 import pc from "picocolors";
@@ -41,7 +41,7 @@ Examples:
 
 Exit codes: 0 nothing but notes, 1 there are errors or warnings, 2 it could not be asked.`;
 
-/** The command, for the machine that it is asked on. */
+/** Creates the command for a machine. */
 export function doctorCommand(machine: Machine = thisMachine()): Command {
   return command({
     name: "agtpd doctor",
@@ -116,7 +116,7 @@ function printForPeople(
   out.write(`${defuseLine(config)}: ${summary.join(", ")}\n`);
 }
 
-/** Every question, from who can get in to what is kept. docs/doctor.md explains each. */
+/** Every check, from access to storage. docs/doctor.md explains each. */
 export const CHECKS: readonly Check[] = [
   ...CERTIFICATES_CHECKS,
   ...KEYS_CHECKS,
@@ -130,7 +130,7 @@ export const CHECKS: readonly Check[] = [
 
 interface Examination {
   readonly asked: readonly Check[];
-  /** The most serious first, then in the order of the checks. */
+  /** The findings, most serious first, then in the order of the checks. */
   readonly findings: readonly Finding[];
   readonly unasked: readonly Unasked[];
 }
@@ -141,10 +141,10 @@ interface Unasked {
 }
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, note: 2 };
-/** A deployment may have thousands of files with the same fault; nobody reads that many. */
+/** The maximum number of findings of one check: thousands of files may have the same fault. */
 const MAX_OF_A_CHECK = 50;
 
-/** Runs checks one after another. */
+/** Runs checks in sequence. */
 export function runChecks(subject: Subject, checks: readonly Check[]): Examination {
   const findings: Finding[] = [];
   const unasked: Unasked[] = [];

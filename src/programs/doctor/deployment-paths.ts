@@ -1,4 +1,4 @@
-/** The paths of a deployment by what they are: what a daemon serves by, its private keys, its state. */
+/** The paths of a deployment by role: served files, private keys, state. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, configSchema } from "../../app/config/config.ts";
@@ -12,7 +12,7 @@ import type { Subject } from "./check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
 
-/** Paths by whose writing the daemon is controlled. */
+/** Paths whose content controls the daemon. */
 export function servedPaths(subject: Subject): readonly string[] {
   const { config } = subject;
   const trees = [config.endpoints.dir, config.recipes.dir, config.agents.dir].flatMap(listTree);
@@ -20,7 +20,7 @@ export function servedPaths(subject: Subject): readonly string[] {
   return [...new Set([...single, ...trees])];
 }
 
-/** The modules of handlers; what they import themselves is not known without running them. */
+/** The modules of handlers, without their own imports, which are unknown until they run. */
 function modulePaths({ config, endpoints }: Subject): readonly string[] {
   const functions = [
     ...Object.values(config.policies.builtins),
@@ -35,13 +35,13 @@ function modulePaths({ config, endpoints }: Subject): readonly string[] {
   });
 }
 
-/** A file, and the key of the configuration that names it; empty where none does. */
+/** A file, and the configuration key that names it; empty if none does. */
 interface NamedFile {
   readonly path: string;
   readonly key: string;
 }
 
-/** The files that keys of this name have in any section: the schema says which keys are paths. */
+/** The files under keys of this name in any section; the schema marks keys that are paths. */
 export function filesNamed(config: Config, name: string): readonly NamedFile[] {
   return filesIn(configSchema, config, "").filter(({ key }) => key.endsWith(`.${name}`));
 }
@@ -60,7 +60,7 @@ function filesIn(schema: unknown, value: unknown, key: string): readonly NamedFi
   );
 }
 
-/** Every private key that is known to be one. */
+/** The known private keys. */
 export function privateKeyPaths({ config, machine }: Subject): readonly NamedFile[] {
   const named = filesNamed(config, "key");
   const kept = [
@@ -77,7 +77,7 @@ function holdsKey(path: string): boolean {
   return text.includes("PRIVATE KEY-----");
 }
 
-/** The daemon's state and its archive, and the directories that they lie in. */
+/** The daemon's state and its archive, with their directories. */
 export function statePaths({ config, machine }: Subject): readonly string[] {
   const { archive } = config.attribution.retention ?? {};
   const database = ["", "-wal", "-shm"]
@@ -87,12 +87,12 @@ export function statePaths({ config, machine }: Subject): readonly string[] {
   return [...new Set([...listTree(stateDirectory(config.directory)), ...archived, ...database])];
 }
 
-/** The certificate that the daemon makes itself. */
+/** The certificate that the daemon generates itself. */
 export function madeCertificate(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "cert.pem");
 }
 
-/** The directories that `agtp-keys` puts keys and certificates into unless it is told otherwise. */
+/** The default directory of `agtp-keys` for keys and certificates. */
 export function keyDirectory(config: Config): string {
   return join(stateDirectory(config.directory), "keys");
 }
@@ -101,7 +101,7 @@ const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 16;
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
-/** The directory itself and everything below it; nothing where it is absent. */
+/** Lists a directory with everything below it; empty if it does not exist. */
 export function listTree(directory: string): readonly string[] {
   const paths: string[] = [];
   walk(directory, 0, paths);

@@ -1,4 +1,4 @@
-/** The machine as checks see it: its clock, its user, its disk and its files, and the database of a deployment. */
+/** The machine as the checks see it: its clock, user, disk and files, and the database of a deployment. */
 import { type Stats, statfsSync, statSync } from "node:fs";
 import type { Config } from "../../app/config/config.ts";
 import { codeOf } from "../../base/thrown.ts";
@@ -8,14 +8,14 @@ import { type DatabaseAnswer, surveyDatabase } from "../../state/postgres/survey
 export interface Machine {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The user who asks; undefined where files have no owners and modes. */
+  /** The user who runs the check; undefined if files have no owners and modes. */
   readonly uid: number | undefined;
-  /** Such as `v22.1.0`. */
+  /** For example `v22.1.0`. */
   readonly nodeVersion: string;
-  /** The status of what a path leads to; undefined where it leads to nothing. */
+  /** The status of the file that a path leads to; undefined if there is none. */
   status(path: string): FileStatus | undefined;
   space(path: string): DiskSpace;
-  /** Asks a database, which may be anywhere. */
+  /** Examines a database, which may be on another machine. */
   readonly surveyDatabase: typeof surveyDatabase;
 }
 
@@ -30,9 +30,9 @@ interface FileStatus {
 }
 
 interface DiskSpace {
-  /** For whoever is not root. */
+  /** The free space for users other than root. */
   readonly freeBytes: number;
-  /** The number of files that can still be made; undefined where nobody counts. */
+  /** The number of files that can still be created; undefined if the file system does not count them. */
   readonly freeFiles: number | undefined;
 }
 
@@ -72,10 +72,10 @@ function readSpace(path: string): DiskSpace {
   return { freeBytes: bavail * bsize, freeFiles: files > 0 ? ffree : undefined };
 }
 
-/** The age, in days, that is reckoned with where nothing bounds the records. */
+/** The assumed age in days if records are not bounded. */
 export const DEFAULT_AGE = 30;
 
-/** Undefined: it has files of its own. */
+/** Examines the deployment's database; undefined if the state is in files. */
 export async function askDatabase(
   { store, attribution }: Pick<Config, "store" | "attribution">,
   machine: Machine,

@@ -1,4 +1,4 @@
-/** `agtpd completion`: completions of all programs, for a shell. */
+/** `agtpd completion`: shell completions for every program. */
 import { type Command, command, type OfferedWords, usage } from "../shell/command.ts";
 
 const NOTES = `
@@ -42,7 +42,7 @@ function programs(commands: readonly CompletedCommand[]): readonly string[] {
   return commands.map(({ words }) => words).filter((words) => !words.includes(" "));
 }
 
-/** The part that bash and zsh share: the words of a command, and the values of an option. */
+/** The functions that bash and zsh share: the words of a command, and the values of an option. */
 function wordFunctions(commands: readonly CompletedCommand[]): string {
   const words = commands.map(({ words: path, options, commands: below, args }) => {
     const offered = [
@@ -91,8 +91,9 @@ _agtpd_command() {
 }
 
 /**
- * Commands that print what the deployment here has: words alone that mean themselves to any shell. Others may have
- * written its files, and bash carries out `$(…)` in the words that it is given. Braces that touch would be find's own.
+ * Commands that print names from the deployment in the current directory, limited to words without
+ * special meaning in any shell. Others may have written its files, and bash executes `$(…)` in the
+ * words that it is given. Adjacent braces are avoided, because `find` would replace them.
  */
 const LOCAL: Readonly<Record<Extract<OfferedWords, string>, string>> = {
   agents: printed("agents", "*.agent.json", '"agent_id": *"([0-9a-f]{64})"'),
@@ -139,7 +140,7 @@ function fishScript(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ words, options, commands: below, args }) => {
     const [program = "", ...path] = words.split(" ");
     const start = `complete -c ${program}`;
-    // Before any command of it, and behind each word that leads to it.
+    // Shown before the program's first command, and after each word that leads to it.
     const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`);
     const unseen =
       below.length === 0
@@ -164,14 +165,14 @@ function fishOption({ flags, help, hasValue, choices }: CompletedOption): string
   return `${names.join("")}${value} -d ${quoted(help)}`;
 }
 
-/** Fish carries out what stands in parentheses. */
+/** Fish executes text in parentheses, so it is quoted. */
 function fishWords(words: OfferedWords): string {
   return typeof words === "string"
     ? `"(${LOCAL[words].replaceAll(/["$\\]/g, "\\$&")})"`
     : quoted(words.join(" "));
 }
 
-/** A text as fish takes it for one word; what the other shells are given has no quotes. */
+/** Quotes a text as one word for fish; the texts for other shells contain no quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }
@@ -180,18 +181,18 @@ interface CompletedOption {
   /** `--config`, `-o`. */
   readonly flags: readonly string[];
   readonly help: string;
-  /** A value follows. */
+  /** True if a value follows. */
   readonly hasValue: boolean;
   readonly choices: OfferedWords;
 }
 
-/** A program or a command below one. */
+/** A program or a command, as completions need it. */
 export interface CompletedCommand {
   /** `agtp-keys agent-cert` */
   readonly words: string;
   readonly options: readonly CompletedOption[];
   readonly commands: readonly { readonly name: string; readonly help: string }[];
-  /** Offered for its arguments. */
+  /** Words offered for its arguments. */
   readonly args: readonly OfferedWords[];
 }
 
@@ -200,8 +201,8 @@ const ALWAYS: readonly CompletedOption[] = [
 ];
 
 /**
- * Programs as completions see them: every command by its words, with what may follow them. The
- * program and all that is below it; programs below are loaded for it.
+ * The commands of a program with their words and options: the program itself and everything below
+ * it; programs below are loaded for it.
  */
 export async function completedCommands(
   program: Command,

@@ -1,7 +1,7 @@
 /**
- * `agtpd schema`: the schemas of a deployment's files, as editors with a TOML language server read them:
- * JSON Schema draft-07, where a text may also ask for a variable of the environment; and the lines by
- * which editors find them beside a deployment.
+ * `agtpd schema`: the schemas of a deployment's files for editors with a TOML language server: JSON
+ * Schema draft-07, where a text may also be an environment variable; and the comment lines that
+ * lead editors to them.
  */
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
@@ -18,8 +18,8 @@ import { type NewFile, writeFiles } from "../shell/write-files.ts";
 const DIRECTORY = ".agtp/schema";
 
 /**
- * Lists the schema files, relative to the deployment; beside its keys, so that they are its owner's
- * alone.
+ * Lists the schema files, relative to the deployment; they are written next to its keys, so only
+ * its owner can read them.
  */
 export function schemaFiles(): readonly NewFile[] {
   return SCHEMA_NAMES.map((name) => {
@@ -27,13 +27,13 @@ export function schemaFiles(): readonly NewFile[] {
   });
 }
 
-/** The first line of a file whose path is relative to the deployment. */
+/** The first line of a file, given its path relative to the deployment. */
 function schemaLine(name: SchemaName, path: string): string {
   const depth = path.split("/").length - 1;
   return `#:schema ${"../".repeat(depth) || "./"}${DIRECTORY}/${name}.json\n`;
 }
 
-/** The files of a deployment with the lines of those that have a schema; paths are relative to it. */
+/** Adds schema lines to the files of a deployment that have a schema; paths are relative to it. */
 export function withSchemaLines<T extends Pick<NewFile, "path" | "content">>(
   files: readonly T[],
 ): readonly T[] {
@@ -52,8 +52,8 @@ function schemaOf(path: string): SchemaName | undefined {
 }
 
 /**
- * Endpoint files that go into a deployment which is there, with their lines; as they are where no
- * configuration is, or where they go elsewhere. Paths are absolute or relative to `directory`.
+ * Adds schema lines to endpoint files for an existing deployment; they stay unchanged without a
+ * configuration, or outside its directory. Paths are absolute or relative to `directory`.
  */
 export function withEndpointLines(
   files: readonly NewFile[],
@@ -78,15 +78,15 @@ const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   recipe: recipeFileSchema,
 };
 
-/** Members whose values are schemas by a name of somebody's choosing, which is never a keyword. */
+/** Keywords whose value is a map of schemas under free names. */
 const BY_NAME: ReadonlySet<string> = new Set(["properties", "patternProperties"]);
-/** Members that are values, not schemas. */
+/** Keywords whose value is not a schema. */
 const LITERAL: ReadonlySet<string> = new Set(["default", "enum", "const", "required"]);
-/** Annotations of ours; a default that is no value means that there is none. */
+/** Our own annotations; a default that is not a value means that there is none. */
 const OWN: ReadonlySet<string> = new Set(["expected", "isPath", "pathParameters", "$schema"]);
 const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\\}";
 
-/** The schema of a file, as JSON text. */
+/** The schema of a file as JSON text. */
 export function schemaText(name: SchemaName): string {
   return jsonText({
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -94,7 +94,10 @@ export function schemaText(name: SchemaName): string {
   });
 }
 
-/** `hasVariables`: a text may be a variable. In endpoint files that is so only where any text may stand. */
+/**
+ * Converts a schema for editors. With `hasVariables` a text may be a variable; in endpoint files
+ * only texts without constraints may.
+ */
 function forEditors(value: unknown, hasVariables: boolean): unknown {
   if (Array.isArray(value)) return value.map((one) => forEditors(one, hasVariables));
   if (!isRecord(value)) return value;
@@ -105,7 +108,7 @@ function forEditors(value: unknown, hasVariables: boolean): unknown {
       return [["anyOf", [{ enum: member }, { type: "string", pattern: VARIABLE }]]];
     }
     if (LITERAL.has(key)) return [[key, member]];
-    // Keys are taken as they are written.
+    // Keys cannot be variables.
     if (key === "propertyNames") return [[key, forEditors(member, false)]];
     if (!BY_NAME.has(key) || !isRecord(member)) return [[key, forEditors(member, hasVariables)]];
     const named = Object.entries(member).map(([name, one]) => [
@@ -129,7 +132,7 @@ Examples:
 
 Exit codes: 0 printed or written, 2 it could not be.`;
 
-/** Prints one, or writes all of them beside a deployment. */
+/** Prints one schema, or writes every schema into a deployment. */
 export const schemaCommand: Command = command({
   name: "agtpd schema",
   description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",

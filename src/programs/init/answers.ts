@@ -1,8 +1,8 @@
 /**
- * Answers that a new deployment is made from: what each may be, and how they are come by: from flags,
- * from a person at a terminal, or by assuming. An answer ends up in files and header fields, so that none
- * can be more than it seems. A wrong flag ends it, a wrong answer is asked again, and when nobody answers
- * any more nothing is made.
+ * The answers that a new deployment is made from, and their rules. They come from flags, from a
+ * person at a terminal, or from defaults. An answer is written to files and header fields, so its
+ * characters are restricted. A wrong flag ends the command, a wrong answer is asked again, and if
+ * input ends nothing is made.
  */
 import { basename } from "node:path";
 import { hasLoneSurrogate, quoteValue } from "../../base/json-value.ts";
@@ -10,13 +10,13 @@ import { AGTP_PORT } from "../../client/uri.ts";
 import { usage } from "../shell/command.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 
-/** Everything that differs between two new deployments. */
+/** The values that differ between new deployments. */
 export interface Answers {
-  /** The name by which agents and other servers know the server. */
+  /** The name under which agents and other servers know the server. */
   readonly serverId: string;
   readonly operator: string;
   readonly contact: string | undefined;
-  /** Name of a first agent; undefined for none. */
+  /** The name of a first agent; undefined for none. */
   readonly agent: string | undefined;
   readonly port: number;
   readonly handlers: HandlerLanguage;
@@ -25,24 +25,24 @@ export interface Answers {
 export const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 
-/** The agent that is made where nobody says otherwise. */
+/** The default name of the first agent. */
 export const DEFAULT_AGENT = "guide";
 
 const SERVER_ID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-/** C0, DEL, C1, what separates lines, and what changes the direction of text. */
+/** C0, DEL, C1, line separators, and characters that change the direction of text. */
 const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u200e\u200f\u2066-\u2069\ufeff]/;
 const MAX_TEXT = 200;
-/** As long as a label of a host name. */
+/** The maximum length of a host name's label. */
 const MAX_WORD = 63;
 
-/** The fault of a server id. */
+/** Returns the fault of a server id. */
 export function findServerIdFault(text: string): string | undefined {
   if (SERVER_ID.test(text)) return undefined;
   return "must be a name such as agents.acme.example, of A-Z a-z 0-9 . -";
 }
 
-/** The fault of an operator's name, or of a contact. */
+/** Returns the fault of an operator's name, or of a contact. */
 export function findTextFault(text: string): string | undefined {
   if (text.trim() === "") return "must not be empty";
   if (text.length > MAX_TEXT) return `must be at most ${MAX_TEXT} characters long`;
@@ -51,33 +51,33 @@ export function findTextFault(text: string): string | undefined {
     : undefined;
 }
 
-/** The fault of an agent's name, which names its files as well. */
+/** Returns the fault of an agent's name, which is also used in file names. */
 export function findAgentFault(text: string): string | undefined {
   return AGENT_NAME.test(text) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 - _";
 }
 
-/** A port to listen on; undefined for what is none. */
+/** Reads a port to listen on; undefined if it is invalid. */
 export function readPort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** A server id out of the directory's name, under the domain that is nobody's but this machine's. */
+/** Derives a server id from the directory's name, under a domain that is reserved for local use. */
 export function assumeServerId(directory: string): string {
   return `${wordOf(basename(directory)) ?? "agents"}.localhost`;
 }
 
-/** An operator out of the server id. */
+/** Derives an operator from the server id. */
 export function assumeOperator(serverId: string): string {
   return `The operator of ${serverId}`.slice(0, MAX_TEXT);
 }
 
-/** An Owner-ID out of an operator's name. */
+/** Derives an Owner-ID from an operator's name. */
 export function ownerIdOf({ operator }: Pick<Answers, "operator">): string {
   return wordOf(operator) ?? "operator";
 }
 
-/** Latin letters that no mark can be taken off. */
+/** Latin letters that do not decompose into a base letter and a mark. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ...([
     ["ß", "ss"],
@@ -98,7 +98,7 @@ const LETTERS: ReadonlyMap<string, string> = new Map([
   ] as const),
 ]);
 
-/** A text in the letters that names are made of; undefined when nothing is left of it. */
+/** Converts a text to the characters of names; undefined if none remain. */
 function wordOf(text: string): string | undefined {
   const word = text
     .normalize("NFKD")
@@ -112,7 +112,7 @@ function wordOf(text: string): string | undefined {
   return word === "" ? undefined : word;
 }
 
-/** Puts a question to a person; undefined when there will be no answer any more. */
+/** Asks a person a question; resolves to undefined once the input has ended. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
 /** Answers that the command line gives. */
@@ -120,20 +120,20 @@ export interface GivenAnswers {
   readonly serverId?: string;
   readonly operator?: string;
   readonly contact?: string;
-  /** False: none is wanted. */
+  /** False if no agent is wanted. */
   readonly agent?: string | false;
   readonly port?: string;
   readonly handlers?: string;
 }
 
-/** A conversation, to be closed when it is over. */
+/** A conversation, which the caller closes. */
 export interface Questions {
   readonly ask: Ask;
   close(): void;
 }
 
 interface Interviewee {
-  /** Undefined: nobody is there, or nobody is to be asked. */
+  /** Undefined if nobody is there, or nobody may be asked. */
   readonly ask: Ask | undefined;
   readonly err: Output;
 }
@@ -148,7 +148,7 @@ interface Question {
 const MAX_ATTEMPTS = 5;
 const NO_AGENT = "-";
 
-/** The answers; throws ERR_AGTP_REQUEST where there is no way to come by one. */
+/** Collects the answers; throws ERR_AGTP_REQUEST if one cannot be obtained. */
 export async function interview(
   line: GivenAnswers,
   directory: string,
@@ -167,7 +167,7 @@ export async function interview(
       ? answer(question, interviewee)
       : Promise.resolve(checked(question.flag, written, question.findFault));
 
-  // A wrong flag is reported before anybody is asked.
+  // Wrong flags are reported before any question.
   if (line.operator !== undefined) checked("--operator", line.operator, findTextFault);
   if (typeof line.agent === "string") checked("--agent", line.agent, findAgentFault);
   const serverId = await settle(line.serverId, {

@@ -1,6 +1,6 @@
 /**
- * `agtpd init`: a new deployment that starts at once. The exit code is 0 when it was made, 2 when it
- * was not, and then nothing is left of it.
+ * `agtpd init`: makes a new deployment that is ready to start. The exit code is 0 when it was made,
+ * 2 when it was not, and then nothing is left behind.
  */
 import { join, parse, resolve } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
@@ -40,7 +40,7 @@ Exit codes: 0 made, 2 nothing was written.`;
 
 const ARGS = { "<dir>": "where; never one that has something in it" } as const;
 
-/** The last of two long names is the one that an option is read by. */
+/** If an option has two long names, it is read by the second. */
 const OPTIONS = {
   "--name, --server-id <id>": "how agents know the server; default: of the directory",
   "--operator <name>": "who runs it",
@@ -57,7 +57,7 @@ const OPTIONS = {
   "--json": "print what was made as JSON",
 } as const;
 
-/** The command; `open` answers with nothing where nobody is there to be asked. */
+/** Creates the command; `open` returns undefined if nobody can be asked. */
 export function initCommand(open?: () => Questions | undefined): Command {
   return command({
     name: "agtpd init",
@@ -85,7 +85,7 @@ async function init(
   if (line.dir === "") throw usage('expected a directory, got ""');
   const path = resolve(terminal.directory, line.dir);
   const place: Place = { path, written: line.dir, last: SERVER_FILE };
-  // Before anybody is asked about a directory that cannot be made.
+  // Checked before any question, in case the directory cannot be made.
   lookAtPlace(place);
   const found = line.from === undefined ? undefined : readReference(line.from, terminal);
   const given = found === undefined ? line : { ...saidBy(found), ...line };
@@ -102,11 +102,11 @@ interface Made {
   readonly path: string;
   readonly answers: Answers;
   readonly deployment: NewDeployment;
-  /** Undefined where nothing was translated. */
+  /** Undefined if nothing was translated. */
   readonly losses: readonly Loss[] | undefined;
 }
 
-/** Answers that a translated configuration gives; no agent unless a flag names one. */
+/** The answers that a translated configuration contains; no agent unless a flag names one. */
 function saidBy({ serverId, operator, contact }: Translation): GivenAnswers {
   return {
     ...(serverId === undefined ? {} : { serverId }),
@@ -132,8 +132,8 @@ function asDocument({ path, answers, deployment: { files, agentId }, losses }: M
 }
 
 /**
- * By npx or from a checkout where init was: what is not installed is on no path, and "npx agtp" may be another
- * package.
+ * Returns how commands are written: as init was called, by npx or from a checkout, because programs
+ * that are not installed are on no path, and "npx agtp" may be another package.
  */
 function wayOfCalling({ environment, script }: Terminal): (command: string) => string {
   if (script !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The files of a new deployment, each complete, its keys and its first agent among them: whatever
- * order they come in, it starts with them.   AGTP "Agent Genesis"
+ * The complete files of a new deployment, including its keys and its first agent, so that it can
+ * start with them.   AGTP "Agent Genesis"
  */
 
 import { createPrivateKey, type KeyObject } from "node:crypto";
@@ -31,7 +31,7 @@ import {
 } from "./server-file.ts";
 import type { Translation } from "./translate-reference.ts";
 
-/** Files of a deployment that are not written yet, and whom they make. */
+/** The unwritten files of a deployment, and the agent that they create. */
 export interface NewDeployment {
   readonly files: readonly NewFile[];
   /** Undefined without an agent. */
@@ -40,7 +40,7 @@ export interface NewDeployment {
 
 const MAX_SHIPPED_BYTES = 4 * 1024 * 1024;
 
-/** Makes everything, keys included; a translated configuration comes without the sample. */
+/** Makes the files, keys included; a translated configuration gets no sample endpoints. */
 export function makeDeployment(answers: Answers, found?: Translation): NewDeployment {
   const { files, agentId } = makeIdentity(answers);
   const texts = {
@@ -96,10 +96,10 @@ function readWhole(path: string): string {
   return text;
 }
 
-/** Writes everything into an empty directory. */
+/** Writes the files into an empty directory. */
 export function writeDeployment({ files }: NewDeployment, directory: string): void {
   for (const { path, isSecret } of files) {
-    // A writer here has code run by the daemon, so the umask is not relied on.
+    // Why an explicit mode: whoever can write here controls code that the daemon runs.
     if (!isSecret) makeDirectory(join(directory, dirname(path)), 0o755);
   }
   writeFiles(directory, files, false);

@@ -1,8 +1,7 @@
 /**
- * Puts a new directory in place, whole or not at all, and never over something that is there: it is
- * filled under another name beside its place and renamed. In an empty directory that is there
- * already, whose owner and mode are somebody's choice, what was made is moved in, the configuration
- * last, and taken out again where that fails.
+ * Creates a directory atomically, without overwriting anything: it is filled under a temporary name
+ * beside its place, and renamed. An existing empty directory keeps its owner and mode: the files
+ * are moved in, the configuration last, and removed again on failure.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -19,19 +18,19 @@ import { makeDirectory } from "../../base/paths.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { usage } from "../shell/command.ts";
 
-/** The directory in which a deployment is to be made. */
+/** The directory that becomes a deployment. */
 export interface Place {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
-  /** As messages name it. */
+  /** The path as written, for messages. */
   readonly written: string;
-  /** The file that makes the directory a deployment; put in place after everything else. */
+  /** The file that makes the directory a deployment; moved in last. */
   readonly last: string;
 }
 
 const TEMPORARY = ".agtpd-init-";
 
-/** Tells whether something is there already: nothing, or an empty directory. Throws for anything else. */
+/** Returns whether there is nothing or an empty directory. Throws for anything else. */
 export function lookAtPlace({ path, written }: Place): "absent" | "empty" {
   const name = JSON.stringify(written);
   try {
@@ -68,7 +67,7 @@ function makeNew({ path }: Place, fill: (directory: string) => void): void {
   const temporary = makeTemporary(parent);
   try {
     fill(temporary);
-    // Fails for a file, a link and a directory with something in it that came meanwhile.
+    // Fails if a file, a link or a non-empty directory has appeared there meanwhile.
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
@@ -89,7 +88,7 @@ function fillExisting({ path, written, last }: Place, fill: (directory: string) 
     names.sort((left, right) => Number(left.name === last) - Number(right.name === last));
     for (const entry of names) {
       const [from, to] = [join(temporary, entry.name), join(path, entry.name)];
-      // Neither replaces anything; renaming a file would.
+      // Renaming a directory and linking a file never replace anything; renaming a file would.
       if (entry.isDirectory()) renameSync(from, to);
       else linkSync(from, to);
       moved.push(to);
@@ -102,14 +101,14 @@ function fillExisting({ path, written, last }: Place, fill: (directory: string) 
   }
 }
 
-/** A name that nobody can guess, and that fails where it is taken in spite of that. */
+/** Creates a directory with an unpredictable name; fails if it exists nevertheless. */
 function makeTemporary(parent: string): string {
   const temporary = join(parent, TEMPORARY + randomUUID());
   mkdirSync(temporary, { mode: 0o755 });
   return temporary;
 }
 
-/** Takes back the directories from `path` up to `top`, as far as nobody has put something in. */
+/** Removes the directories from `path` up to `top`, as long as they are empty. */
 function removeEmpty(path: string, top: string): void {
   try {
     for (let at = path; ; at = dirname(at)) {
@@ -117,6 +116,6 @@ function removeEmpty(path: string, top: string): void {
       if (at === top) return;
     }
   } catch {
-    // Somebody uses it by now.
+    // The directory is in use by now.
   }
 }

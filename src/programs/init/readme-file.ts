@@ -1,4 +1,4 @@
-/** The README of a new deployment: how it is started, what to try, what to do before others come. */
+/** The README of a new deployment: how to start it, commands to try, and steps before others use it. */
 import { urlAuthority } from "../../base/addresses.ts";
 import { AGTP_PORT } from "../../client/uri.ts";
 import { defuseLine } from "../shell/terminal.ts";
@@ -8,7 +8,7 @@ import type { Loss } from "./translate-reference.ts";
 
 interface FirstCommands {
   readonly start: string;
-  /** Three that answer once it is started. */
+  /** Three commands that work once it is started. */
   readonly tries: readonly Try[];
 }
 
@@ -17,7 +17,7 @@ interface Try {
   readonly explanation: string;
 }
 
-/** Commands to try, with the agent's id where there is an agent. */
+/** Commands to try, with the agent's id if there is an agent. */
 export function firstCommands(
   { port }: Pick<Answers, "port">,
   agentId: string | undefined,
@@ -52,7 +52,7 @@ export function firstCommands(
   };
 }
 
-/** A caller without an Agent-ID may look, and nothing else. */
+/** Commands for callers without an Agent-ID, who may only read. */
 function anonymousTries(uri: string): readonly Try[] {
   return [
     {
@@ -90,7 +90,7 @@ ${agentId === undefined ? makingAgents() : comparing(answers, agentId)}
 ${whatIsWhere("compositions that agents may propose")}`;
 }
 
-/** The text of README.md of a translated configuration: what comes before there is something to call. */
+/** The text of README.md for a translated configuration: the steps before there is something to call. */
 export function translatedReadme(
   answers: Answers,
   agentId: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * The texts of a new deployment: its configuration, with what was answered and what an operator looks
- * for first; one endpoint with its handler, and one recipe that composes it into something that is not
+ * The texts of a new deployment: its configuration, with the answers and the most sought settings;
+ * one endpoint with its handler, and one recipe that composes it into a method that is not
  * registered.
  */
 
@@ -9,7 +9,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import type { Answers, HandlerLanguage } from "./answers.ts";
 
-/** Its name in the deployment. */
+/** The configuration's file name in the deployment. */
 export const SERVER_FILE = "agtp-server.toml";
 
 /** The path of the signing key in the configuration. */
@@ -78,7 +78,7 @@ path = ".agtp/state.db"         # contracts, sessions and where each chain of re
 `;
 }
 
-/** The text of agtp-server.toml with a translated configuration's tables. */
+/** The text of agtp-server.toml with the tables of a translated configuration. */
 export function translatedServerFile(
   { serverId, operator, contact, port }: Answers,
   tables: JsonRecord,
@@ -98,14 +98,14 @@ export function translatedServerFile(
 ${text}`;
 }
 
-/** A basic string of TOML that means the text; it has no control characters. */
+/** Quotes a text without control characters as a basic string of TOML. */
 function quoted(text: string): string {
   return JSON.stringify(literalText(text));
 }
 
 export const SAMPLE_SCOPE = "items:read";
 
-/** The place of the first endpoint's function, in words, and its reference. */
+/** The first endpoint's handler by language: its place in words, and its reference. */
 const HANDLERS: Readonly<Record<HandlerLanguage, readonly [string, string]>> = {
   javascript: ["endpoints/items.mjs", "endpoints.items.query_item"],
   python: ["handlers/items.py, in Python", "items:query_item"],

@@ -1,6 +1,6 @@
 /**
- * Translates the configuration of the reference implementation, of `agtpd init --from`: each key into the
- * one that means the same here, or into a line that says why there is none.
+ * Translates a configuration of the reference implementation for `agtpd init --from`: each key into
+ * the equivalent one, or into the reason there is none.
  */
 
 import { dirname, resolve } from "node:path";
@@ -11,36 +11,36 @@ import { holdsCertificates } from "../../endpoint/upstream-ca.ts";
 import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** A key that says nothing here, and what to do instead. */
+/** A key without an equivalent, and what to do instead. */
 export interface Loss {
   readonly key: string;
   readonly reason: string;
 }
 
-/** A configuration in our words. */
+/** The translated configuration. */
 export interface Translation {
   readonly serverId: string | undefined;
   readonly operator: string | undefined;
   readonly contact: string | undefined;
-  /** Tables of agtp-server.toml beside those that every new deployment has. */
+  /** Tables of agtp-server.toml, beyond those of every new deployment. */
   readonly tables: JsonRecord;
   readonly losses: readonly Loss[];
-  /** Files that it names, by their places in the new deployment. */
+  /** The content of referenced files, by path in the new deployment. */
   readonly files: Readonly<Record<string, string>>;
 }
 
 type TranslationResult = Translation | { readonly fault: string };
 
-/** Reads a file that the configuration names; undefined where it cannot. */
+/** Reads a file that the configuration names; undefined if it cannot be read. */
 type ReadNamed = (path: string) => string | undefined;
 
-/** The files that a configuration names, and those that were carried over from there. */
+/** The reader of named files, and the files carried over so far. */
 interface Carrying {
   readonly read: ReadNamed;
   readonly files: Record<string, string>;
 }
 
-/** Our key; a reason why there is none; or both from the value. */
+/** The equivalent key, the reason there is none, or a function of the value that returns both. */
 type Rule = string | { readonly reason: string } | ((value: unknown, files: Carrying) => Meaning);
 
 interface Meaning {
@@ -51,7 +51,7 @@ interface Meaning {
 
 const NO_PLACE = { reason: "records, journal and state are in .agtp" } as const;
 
-/** Keys that mean the same here. */
+/** Keys with the same name and meaning. */
 const SAME: readonly string[] = [
   ...["server.server_id", "server.contact", "server.domain", "policies.wildcards_accepted"],
   ...["policies.anonymous_discovery", "policies.scope_required_for_invocation"],
@@ -61,7 +61,7 @@ const SAME: readonly string[] = [
   ...["policies.rcns.on_policy_change", "agents.disclosure"],
 ];
 
-/** By the key there; "policy" is read as "policies". */
+/** Rules by the reference's key; "policy" is read as "policies". */
 const RULES: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(SAME.map((key) => [key, key])),
   "server.issuer": "server.server_id",
@@ -139,7 +139,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   hosts_protocols: { reason: "see [[hosted_protocols]]" },
 };
 
-/** Sections that only the reference has, or that have these keys only there. */
+/** Sections and keys that only the reference has. */
 const SIGNS = [/^audit\./, /^mtls\./, /^gateway\.socket$/, /^signing\.key_path$/];
 const MORE_SIGNS = [
   /^synthesis\.(?:recipes_file|.*_duration|policies)$/,
@@ -182,22 +182,22 @@ export function translateReference(text: string, read: ReadNamed): TranslationRe
 function meaningOf(key: string, value: unknown, files: Carrying): Meaning {
   const rule = memberOf(RULES, key);
   if (rule === undefined) return { reason: "is not known" };
-  // An empty text is how a key is left out there.
+  // In the reference an empty text stands for an absent key.
   if (value === "") return {};
   if (typeof rule === "string") return { key: rule, value };
   return typeof rule === "function" ? rule(value, files) : rule;
 }
 
 interface CarriedFile {
-  /** Its place in the deployment. */
+  /** The file's path in the deployment. */
   readonly to: string;
-  /** The key that names it here; undefined: none does. */
+  /** The key that names the file; undefined if none does. */
   readonly key?: string;
   readonly isOne: (text: string) => boolean;
   readonly otherwise: string;
 }
 
-/** A file that is taken along. */
+/** Creates the rule for a file that is carried over. */
 function carried({ to, key, isOne, otherwise }: CarriedFile): Rule {
   return (written, { read, files }) => {
     const path = String(written);
@@ -219,7 +219,7 @@ function seconds(key: string): Rule {
   };
 }
 
-/** Values by their dotted keys; what a rule takes whole stays whole. */
+/** Lists values by their dotted keys; a table that has a rule of its own is not split. */
 function flatten(table: JsonRecord, prefix = ""): readonly (readonly [string, unknown])[] {
   return Object.entries(table).flatMap(([name, value]) => {
     const key = `${prefix}${name}`;
@@ -242,7 +242,10 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Throws ERR_AGTP_REQUEST where the file cannot be read, or is another program's. */
+/**
+ * Reads and translates a configuration; throws ERR_AGTP_REQUEST if the file cannot be read, or is
+ * another program's.
+ */
 export function readReference(
   file: string,
   { directory }: Pick<Terminal, "directory">,

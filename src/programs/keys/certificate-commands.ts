@@ -1,7 +1,7 @@
 /**
- * `agtp-keys agent-ca` and `agtp-keys agent-cert`: a CA for agents, and certificates by it. The
- * agent's Genesis says what the command line leaves out of a certificate.
- * AGTP-CERT "Agent Certificate Profile"
+ * `agtp-keys agent-ca` and `agtp-keys agent-cert`: make a CA for agents, and certificates signed by
+ * it. The agent's Genesis provides values that the command line omits. AGTP-CERT "Agent Certificate
+ * Profile"
  */
 import { hash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -127,7 +127,7 @@ function finish(
     key: key === undefined ? undefined : paths.key,
     serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
-    // The one that [policies.identity] operator_certificates lists.
+    // The digest that [policies.identity] operator_certificates lists.
     public_key_sha256: agentId && hash("sha256", spki),
     valid_to: new Date(validTo).toISOString(),
   };
@@ -172,7 +172,7 @@ function readGenesis(file: string, terminal: Terminal): Genesis {
   throw new FileProblems(problems.filter(isError));
 }
 
-/** The members of a Genesis that a certificate can carry; no scopes in it are no commitment. */
+/** The members of a Genesis for a certificate; a Genesis without scopes commits to none in particular. */
 function profileOf({ agentId, ownerId, document }: Genesis): Partial<AgentCertificateRequest> {
   const { name, scope, governance_zone: zone, trust_tier: tier, archetype } = document;
   const scopes = Array.isArray(scope) ? scope.join(",") : scope;

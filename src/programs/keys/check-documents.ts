@@ -1,8 +1,9 @@
 /**
- * Verifies signed documents. Of a Genesis: its form, its signature, its Agent-ID, and whether its issuer
- * is trusted; of an identity document the same, and that its Agent-ID is its Genesis's; of a server
- * manifest its signature; of an Agent Certificate, or the CA of such, what it says of itself, who issued
- * it, and that it agrees with its agent's Genesis.   AGTP-API §8.8, AGTP-CERT "Agent Certificate Profile"
+ * Verifies signed documents. A Genesis: its form, its signature, its Agent-ID, and whether its
+ * issuer is trusted; an identity document: the same, and that its Agent-ID is its Genesis's; a
+ * server manifest: its signature; an Agent Certificate, or a CA of such: its content, its issuer,
+ * and that it agrees with its agent's Genesis.   AGTP-API §8.8, AGTP-CERT "Agent Certificate
+ * Profile"
  */
 
 import type { X509Certificate } from "node:crypto";
@@ -23,7 +24,7 @@ import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
 import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manifest-signature.ts";
 import { type Check, type FileReport, failed, hasPassed, ok, skipped, warning } from "./checks.ts";
 
-/** The checks of a Genesis, and its Agent-ID when they passed. */
+/** The checks of a Genesis, with its Agent-ID if they passed. */
 export interface GenesisReport extends FileReport {
   readonly genesis: ReturnType<typeof readGenesisFile>["genesis"];
 }
@@ -50,7 +51,7 @@ export function checkGenesis(
   return { file, kind: "genesis", checks, genesis };
 }
 
-/** Problems without a check of their own; a warning about trust has one. */
+/** The problems that no other check covers; warnings about trust have a check of their own. */
 function formChecks(
   problems: readonly Problem[],
   own: readonly string[],
@@ -69,7 +70,7 @@ function formChecks(
     : found;
 }
 
-/** Tells whether the issuer is one of those that the command line names. */
+/** Checks that the issuer is one of those named on the command line. */
 function issuerCheck(issuers: readonly Ed25519PublicKey[], isTrusted: boolean | undefined): Check {
   if (issuers.length === 0) return skipped("issuer", "no --issuer-key says who is trusted");
   if (isTrusted === undefined) return skipped("issuer", "nothing else can be relied on");
@@ -86,7 +87,7 @@ function genesisSignatureCheck(errors: readonly Problem[]): Check {
     : ok("signature", "verifies over the canonical form");
 }
 
-/** The check of an Agent-ID, which `judge` makes where the document has none that is wrong. */
+/** The check of an Agent-ID, made by `judge` unless the document's own is faulty. */
 function agentIdCheck(errors: readonly Problem[], judge: () => Check): Check {
   const fault = errors.find(({ key }) => key === "agent_id");
   return fault === undefined ? judge() : failed("agent-id", fault.message);
@@ -94,7 +95,7 @@ function agentIdCheck(errors: readonly Problem[], judge: () => Check): Check {
 
 const SIGNATURE_KEYS = ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"];
 
-/** Verifies the text of a document; `beside` is the Genesis that was found for it. */
+/** Verifies the text of a document; `beside` is its Genesis, if one was found. */
 export function checkDocument(
   text: string,
   file: string,
@@ -134,8 +135,8 @@ function genesisAgreement(beside: GenesisReport | undefined): Check {
 }
 
 /**
- * Verifies a server manifest by the first of some keys that signed it, or by its own without any.
- * AGTP-API §8.8
+ * Verifies a server manifest with the first of the given keys that signed it; without keys, with
+ * the one it contains. AGTP-API §8.8
  */
 export function checkManifest(
   manifest: JsonRecord,
@@ -162,14 +163,14 @@ function signatureChecks(verdict: ManifestVerdict): readonly Check[] {
 }
 
 export interface CertificateContext {
-  /** Undefined: issuers are not checked. */
+  /** Undefined if issuers are not checked. */
   readonly anchors: readonly X509Certificate[] | undefined;
   readonly geneses: readonly Genesis[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Verifies the certificates of a file in PEM, an agent's first, those of intermediate CAs behind. */
+/** Verifies the certificates of a PEM file: an agent's, followed by those of intermediate CAs. */
 export function checkCertificates(
   pem: string,
   file: string,

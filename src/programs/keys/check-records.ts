@@ -1,6 +1,6 @@
 /**
- * Verifies Attribution-Records, one a line: a record of a response, or a segment of a journal; and what
- * an operator's passkey signed, with the key in the record.   docs/approvals.md
+ * Verifies Attribution-Records, one per line: a record of a response, or a segment of a journal;
+ * and decisions signed by an operator's passkey, with the key in the record.   docs/approvals.md
  */
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
@@ -10,10 +10,10 @@ import { passkeyFault, readPasskeyAttestation } from "../../identity/passkey-att
 import { verifyRecord } from "../../state/records/verify-record.ts";
 import { type Check, type FileReport, failed, ok, skipped, warning } from "./checks.ts";
 
-/** Another writer of such files marks each line with what it holds. */
+/** A prefix by which another implementation marks the content of a line. */
 const MARK = /^jws:/;
 
-/** The keys that records and decisions in them may be signed with; of none, any is taken. */
+/** The keys that may have signed records and decisions; if empty, any key is accepted. */
 export interface RecordKeys {
   readonly keys: readonly Ed25519PublicKey[];
   readonly passkeys: readonly KeyObject[];
@@ -43,7 +43,7 @@ function checksOf(jws: string, { keys, passkeys }: RecordKeys): readonly Check[]
   return [signatureCheck(jws, keys), ...(passkey === undefined ? [] : [passkey])];
 }
 
-/** Every line that fails; of those that do not, how many there are of each kind. */
+/** Reports every failing line, and counts the others by kind. */
 function checkMany(lines: readonly string[], keys: RecordKeys): readonly Check[] {
   const faults: Check[] = [];
   const others = new Map<string, { check: Check; count: number }>();
@@ -72,7 +72,7 @@ function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
     case "unchecked":
       return skipped("signature", "no --key to check it with");
     case "unsigned": {
-      // A person who names a key wants to know that it was used.
+      // With a named key a signature is expected, so a missing one fails.
       const make = keys.length === 0 ? warning : failed;
       return make("signature", "the record is not signed, anybody could have written it");
     }
@@ -83,7 +83,7 @@ function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
   }
 }
 
-/** The check of a record in which a passkey decided; undefined: none did. */
+/** The check of a record with a passkey's decision; undefined for any other record. */
 function passkeyCheck(jws: string, pinned: readonly KeyObject[]): Check | undefined {
   const payload = decodeJws(jws)?.payload;
   if (!isRecord(payload) || !isSignedDecision(payload)) return undefined;
@@ -94,17 +94,17 @@ function passkeyCheck(jws: string, pinned: readonly KeyObject[]): Check | undefi
   return ok("passkey", `the decision is signed with a passkey of ${who}`);
 }
 
-/** Passkeys along a chain: the decisions that they signed, counted once each. */
+/** Checks the decisions that passkeys signed along a chain, each counted once. */
 export class PasskeyChecks {
   readonly #pinned: readonly KeyObject[];
   readonly #signed = new Set<string>();
 
-  /** `pinned` are the keys that may have signed; with none, each is checked with its record's own. */
+  /** `pinned` are the keys that may have signed; if empty, each signature is checked with its record's own. */
   constructor(pinned: readonly KeyObject[]) {
     this.#pinned = pinned;
   }
 
-  /** Decisions whose signatures hold. */
+  /** The number of decisions with valid signatures. */
   get signed(): number {
     return this.#signed.size;
   }
@@ -113,7 +113,7 @@ export class PasskeyChecks {
     return this.#pinned.length > 0;
   }
 
-  /** The fault of a record in which a passkey decided; undefined: none, or no passkey did. */
+  /** The fault of a record with a passkey's decision; undefined if it is valid, or no passkey decided. */
   readonly judge = (payload: JsonRecord): string | undefined => {
     if (!isSignedDecision(payload)) return undefined;
     const fault = decisionFault(payload, this.#pinned);

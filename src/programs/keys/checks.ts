@@ -1,7 +1,7 @@
 /**
- * The checks of one file by `agtp-keys verify`, how they are shown, and those of a key file: that it
- * holds a whole key, of which kind, and that a private one is for its owner alone. Of a private key nothing
- * but its public half is ever shown.
+ * The checks of one file by `agtp-keys verify`, their output, and those of a key file: that it
+ * holds a complete key, of which kind, and that only its owner can read a private one. Nothing but
+ * the public half of a private key is ever shown.
  */
 
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
@@ -14,19 +14,19 @@ import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 export interface Check {
   readonly check: string;
-  /** `skipped` for want of what it needs, `warning` for what fails nothing. */
+  /** `skipped` if something needed is missing; a `warning` does not fail the file. */
   readonly outcome: "ok" | "failed" | "skipped" | "warning";
   readonly message: string;
 }
 
-/** Makes a check: its subject, and what there is to say. */
+/** Creates a check from its subject and a message. */
 type MakeCheck = (check: string, message: string) => Check;
 export const ok: MakeCheck = (check, message) => ({ check, outcome: "ok", message });
 export const failed: MakeCheck = (check, message) => ({ check, outcome: "failed", message });
 export const skipped: MakeCheck = (check, message) => ({ check, outcome: "skipped", message });
 export const warning: MakeCheck = (check, message) => ({ check, outcome: "warning", message });
 
-/** Everything about one file. */
+/** The checks of one file. */
 export interface FileReport {
   readonly file: string;
   readonly kind:
@@ -42,7 +42,7 @@ export interface FileReport {
   readonly checks: readonly Check[];
 }
 
-/** Tells whether nothing failed. */
+/** Returns true if no check failed. */
 export function hasPassed({ checks }: FileReport): boolean {
   return checks.every(({ outcome }) => outcome !== "failed");
 }
@@ -61,7 +61,7 @@ export function printReports(
   for (const report of reports) out.write(describeReport(report, out));
 }
 
-/** The severities whose colours the outcomes have. */
+/** The severities whose colours are used for outcomes. */
 const COLOURS = { ok: "ok", failed: "error", skipped: "note", warning: "warning" } as const;
 
 function describeReport({ file, kind, checks }: FileReport, out: Output): string {
@@ -76,12 +76,12 @@ function describeReport({ file, kind, checks }: FileReport, out: Output): string
 const PEM_KEY = /-----BEGIN (?:(?:ENCRYPTED|RSA|EC) )?(?:PRIVATE|PUBLIC) KEY-----/;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED$/m;
 
-/** Tells whether a text is a key, PEM or the base64url of an Ed25519 public key. */
+/** Returns true if a text is a key, in PEM or as base64url of an Ed25519 public key. */
 export function isKeyText(text: string): boolean {
   return PEM_KEY.test(text) || readPublicKey(text) !== undefined;
 }
 
-/** Verifies the text of a key file; `mode` is that of the file. */
+/** Checks the text of a key file; `mode` is the file's. */
 export function checkKey(text: string, file: string, mode: number): FileReport {
   const isPrivate = text.includes("PRIVATE KEY-----");
   const key = readKey(text, isPrivate);
@@ -108,7 +108,10 @@ function formCheck(text: string, key: KeyObject | undefined): Check {
     : failed("form", "is damaged, expected a whole key in PEM");
 }
 
-/** The algorithm, and the names that the key goes by here; 43 bare digits may be a secret after all. */
+/**
+ * The algorithm and the names of a key; 43 base64url digits without a context could be a secret, so
+ * they are not shown.
+ */
 function describeKey(key: KeyObject, isNamed: boolean): string {
   const known = publicKeyOf(key);
   if (known !== undefined) {

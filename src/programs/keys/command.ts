@@ -1,6 +1,7 @@
 /**
- * `agtp-keys`: makes and verifies what identity rests on. The exit code is 0 when it was done or
- * everything verified, 1 when a check failed or the answer is no, 2 when it could not be asked.
+ * `agtp-keys`: makes and verifies keys, documents, certificates and records. The exit code is 0
+ * when it was done or everything verified, 1 when a check failed or the command was refused, 2 when
+ * it could not be carried out.
  */
 
 import { createPrivateKey } from "node:crypto";
@@ -24,7 +25,7 @@ const repairCommand: Command = command({
     "--reason <text>": "why the loss is accepted; stands in the records",
   },
   run: async (line, terminal) => {
-    // Needs a deployment and its store, as no other command does: they take longer to load than all the rest.
+    // Loaded on demand: only this command needs a deployment and its store, which take longest to load.
     const { repairDeployment } = await import("./repair.ts");
     return repairDeployment(line, terminal);
   },
@@ -46,7 +47,7 @@ const signingCommand: Command = command({
   },
 });
 
-/** The command; its answer is whether everything verified. */
+/** The command; returns whether everything verified. */
 const verifyCommand: Command = command({
   name: "verify",
   description: "Verifies files, recognised by their content, or an attribution chain.",

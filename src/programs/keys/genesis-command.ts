@@ -1,6 +1,6 @@
 /**
- * `agtp-keys genesis`: the Genesis and the identity document of a new agent, signed by one issuer.
- * Documents that would not load are not written.   AGTP "Agent Genesis"
+ * `agtp-keys genesis`: makes the Genesis and the identity document of a new agent, signed by one
+ * issuer. Documents that would not load are not written.   AGTP "Agent Genesis"
  */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -55,7 +55,7 @@ const OPTIONS = {
 
 type GenesisLine = Options<typeof OPTIONS>;
 
-/** Makes both documents, and a key for the agent where one is wanted. */
+/** Makes both documents, and a key for the agent if requested. */
 export const genesisCommand: Command = command({
   name: "genesis",
   description: "Makes an agent's Genesis and identity document, signed by an issuer.",
@@ -111,11 +111,11 @@ function readAgent(
 interface AgentKey {
   readonly path: string;
   readonly publicKey: Ed25519PublicKey | undefined;
-  /** Empty when the key was there before. */
+  /** Empty if the key already existed. */
   readonly created: readonly NewFile[];
 }
 
-/** A key that is there is the agent's; else one is made. */
+/** Reads the agent's existing key, or makes one. */
 function readAgentKey(
   { agentKey }: GenesisLine,
   name: string,

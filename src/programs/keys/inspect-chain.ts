@@ -1,7 +1,7 @@
 /**
- * An agent's chain, asked for record by record over INSPECT, and where an archive has its beginning,
- * followed there. What comes back is believed for its hash alone.   AGTP "INSPECT", AGTP-IDENTIFIERS
- * "Audit Log"
+ * Verifies an agent's chain, fetched record by record with INSPECT; if the server's retention has
+ * cut it, its beginning is verified in an archive. Only the hashes of fetched records are
+ * trusted.   AGTP "INSPECT", AGTP-IDENTIFIERS "Audit Log"
  */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
@@ -30,13 +30,13 @@ interface InspectedChain {
   readonly judge?: JudgePayload | undefined;
 }
 
-/** The findings of a walk, and the record with which the server's archive begins. */
+/** The findings of a walk, and the first record that is in the server's archive. */
 export interface InspectedReport extends ChainReport {
-  /** By the server's word alone. */
+  /** The server's own claim. */
   readonly archived?: string | undefined;
 }
 
-/** Walks the chain; undefined when the server has none of this agent. */
+/** Walks the chain; undefined if the server has no record of this agent. */
 export async function verifyInspectedChain(
   client: AgtpClient,
   { agentId, callerId, keys, trustedHead, judge }: InspectedChain,
@@ -55,13 +55,13 @@ export async function verifyInspectedChain(
       return jws === GONE ? undefined : jws;
     },
   });
-  // A walk ends at the first record that is not to be had.
+  // The walk ends at the first unavailable record.
   const isCut = archived !== undefined && report.broken?.auditId === archived;
   if (!isCut) return report;
   return { ...report, broken: isTrusted ? undefined : truncation(trustedHead, head), archived };
 }
 
-/** The newest record of an agent's chain; undefined when the server has none. */
+/** The newest record of an agent's chain; undefined if the server has none. */
 export function inspectHead(
   client: AgtpClient,
   { agentId, callerId }: Pick<InspectedChain, "agentId" | "callerId">,
@@ -72,7 +72,7 @@ export function inspectHead(
   );
 }
 
-/** The answer about a record that the server's retention took away. */
+/** The result for a record that the server's retention has removed. */
 const GONE = Symbol("gone");
 
 async function inspect(
@@ -85,7 +85,7 @@ async function inspect(
   return readResult(await client.request(request), member);
 }
 
-/** A text of the result; undefined for 404. */
+/** A member of the result; undefined for 404. */
 function readResult(response: ClientResponse, member: string): string | typeof GONE | undefined {
   const { status, body } = response;
   if (status === 404) return undefined;
@@ -97,7 +97,7 @@ function readResult(response: ClientResponse, member: string): string | typeof G
   throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response to INSPECT has no "${member}"`);
 }
 
-/** The agent that is asked about may be gone as well. */
+/** Distinguishes a removed record from other uses of 410, such as a retired agent. */
 function isAboutRecord(body: unknown): boolean {
   const code = recordIn(recordIn(body)["error"])["code"];
   return code === "record-archived" || code === "record-removed";
@@ -110,7 +110,7 @@ function reasonOf({ status, body }: ClientResponse): string {
   return defuseLine(`${status} ${said}`.trim());
 }
 
-/** Goes on in an archive where the server's part ends; both have to hold, and to meet. */
+/** Continues in an archive where the server's part ends; both parts must be valid and meet. */
 export async function followInArchive(
   served: InspectedReport,
   question: Omit<JournalQuestion, "archive">,
@@ -123,7 +123,7 @@ export async function followInArchive(
   if (begin.broken === undefined && begin.head !== archived) {
     throw new CommandRefusal("the archive went on while the server was asked: verify once more");
   }
-  // A trusted head that the server does not have may be here.
+  // The archive may contain a trusted head that the server lacks.
   const isTrusted =
     end.broken === undefined || (await verifyJournalChain(archive))?.broken === undefined;
   return {

@@ -1,7 +1,7 @@
 /**
- * Values of a command line that are more than texts, ERR_AGTP_REQUEST for what cannot be meant, and the
- * keys that it names, read from their files. A private key that others can read is used all the same,
- * and its owner is told. With it how the commands that make something say what they made.
+ * Reads option values and key files of command lines; invalid ones throw ERR_AGTP_REQUEST. A
+ * private key that others can read is used with a warning. Also prints the results of the commands
+ * that make something.
  */
 
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
@@ -18,7 +18,7 @@ import { readText, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
-/** The text of a file that holds a private key. */
+/** Reads the text of a file that holds a private key. */
 export function readSecret(file: string, terminal: Terminal): string {
   const text = readText(terminal.directory, file);
   const isKey = text.includes("PRIVATE KEY-----");
@@ -29,7 +29,7 @@ export function readSecret(file: string, terminal: Terminal): string {
   return text;
 }
 
-/** An Ed25519 private key. */
+/** Reads an Ed25519 private key. */
 export function readSigningKey(file: string, terminal: Terminal): KeyObject {
   const key = readPrivateKey(readSecret(file, terminal));
   if (key !== undefined) return key;
@@ -44,7 +44,7 @@ export function readVerificationKeys(
   return written.map((one) => readPublicKey(one) ?? readVerificationKey(one, terminal));
 }
 
-/** One of them, from a file. */
+/** Reads one verification key from a file. */
 export function readVerificationKey(file: string, terminal: Terminal): Ed25519PublicKey {
   const text = readText(terminal.directory, file);
   const isPrivate = text.includes("PRIVATE KEY-----");
@@ -53,7 +53,7 @@ export function readVerificationKey(file: string, terminal: Terminal): Ed25519Pu
   throw usage(`${JSON.stringify(file)} must be an Ed25519 public key, base64url or PEM`);
 }
 
-/** Public keys of passkeys: files with a JWK, a record's `public_key`, or PEM. */
+/** Reads public keys of passkeys: files with a JWK, a record's `public_key`, or PEM. */
 export function readPasskeys(
   files: readonly string[],
   { directory }: Terminal,
@@ -69,7 +69,7 @@ export function readPasskeys(
   });
 }
 
-/** Said of every command that makes files. */
+/** The options of every command that makes files. */
 export const MAKING_OPTIONS = {
   "--json": "print JSON",
   "--force": "replace files that are there",
@@ -94,16 +94,16 @@ export function printFacts(
   }
 }
 
-/** As a URI can have it behind /agents/, and as a file name without surprises. */
+/** Safe in a URI after /agents/, and as a file name. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The name of an agent and of its files. */
+/** Reads the name of an agent and of its files. */
 export function readName(name: string): string {
   if (NAME.test(name)) return name;
   throw usage(`expected a --name of 1 to 64 of A-Z a-z 0-9 - _, got ${JSON.stringify(name)}`);
 }
 
-/** A list of scopes; an empty text is an empty list. */
+/** Reads a list of scopes; an empty text is an empty list. */
 export function readScopes(text: string | undefined): readonly string[] | undefined {
   if (text === undefined || text.trim() === "") return text === undefined ? undefined : [];
   const scopes = parseAuthorityScope(text);
@@ -113,12 +113,12 @@ export function readScopes(text: string | undefined): readonly string[] | undefi
 
 export const TRUST_TIERS: readonly ["1", "2", "3"] = ["1", "2", "3"];
 
-/** A trust tier. */
+/** Reads a trust tier. */
 export function readTrustTier(text: string): 1 | 2 | 3 {
   return Number(readChoice("--trust-tier", text, TRUST_TIERS)) as 1 | 2 | 3;
 }
 
-/** One of some words. */
+/** Reads one of the given words. */
 export function readChoice<Word extends string>(
   flag: string,
   text: string,
@@ -129,7 +129,7 @@ export function readChoice<Word extends string>(
   throw usage(`expected ${flag} to be one of ${words.join(", ")}, got ${JSON.stringify(text)}`);
 }
 
-/** A number of days; how many there may be is for the issuer to say. */
+/** Reads a number of days; the issuer checks its bounds. */
 export function readDays(text: string): number {
   if (/^[0-9]{1,6}$/.test(text)) return Number(text);
   throw usage(`expected --days to be a whole number, got ${JSON.stringify(text)}`);

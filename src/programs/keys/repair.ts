@@ -1,4 +1,4 @@
-/** `agtp-keys repair`: repairs the journal of a deployment, and says what was done. */
+/** `agtp-keys repair`: repairs the journal of a deployment, and reports the changes. */
 import type { Config } from "../../app/config/config.ts";
 import { describeDamage } from "../../state/journal/journal-damage.ts";
 import { type RepairReport, repairJournal } from "../../state/journal/repair-journal.ts";
@@ -18,7 +18,7 @@ interface RepairLine {
   readonly json?: boolean;
 }
 
-/** Repairs the journal of the deployment that a command line names. */
+/** Repairs the journal of the deployment on the command line. */
 export async function repairDeployment(
   { config: file, reason, json = false }: RepairLine,
   terminal: Terminal,

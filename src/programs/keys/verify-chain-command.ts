@@ -1,4 +1,4 @@
-/** `agtp-keys verify --chain`: walks an attribution chain, and reports where it breaks. */
+/** `agtp-keys verify --chain`: walks an attribution chain, and reports where it is broken. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { findDirectoryFault } from "../../base/bounded-file.ts";
@@ -39,7 +39,7 @@ interface Question {
 
 const SERVER = /^agtp:\/\//i;
 
-/** Walks the chain of a command line, and tells whether it holds. */
+/** Walks the chain of a command line; returns true if it is intact. */
 export async function verifyChainOf(
   line: VerifyLine & { readonly chain: string },
   terminal: Terminal,
@@ -50,7 +50,7 @@ export async function verifyChainOf(
   if (!isAgentId(agent))
     throw usage(`--agent must be 64 lower-case hex characters, got "${agent}"`);
   const keys = readVerificationKeys(line.key, terminal);
-  // Asked for first, so that records written meanwhile are not missing.
+  // Read first, so that the walk includes records written meanwhile.
   const trustedHead = await readTrustedHead(line, agent, terminal);
   const passkeys = new PasskeyChecks(readPasskeys(line.passkey, terminal));
   const question: Question = { line, agentId: agent, keys, trustedHead, passkeys };
@@ -64,7 +64,7 @@ export async function verifyChainOf(
   return report.broken === undefined;
 }
 
-/** `--head`: an Audit-ID, or a server that says which it is. */
+/** Reads `--head`: an Audit-ID, or a server that is asked for it. */
 async function readTrustedHead(
   line: VerifyLine,
   agentId: string,
@@ -85,7 +85,7 @@ async function readTrustedHead(
   throw usage(`expected --head to be an Audit-ID or agtp://HOST, got ${JSON.stringify(head)}`);
 }
 
-/** Undefined where nothing was ever known to be there. */
+/** The report on an empty chain; undefined if no record is known to have existed. */
 function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefined {
   if (trustedHead === undefined) return undefined;
   const none = { records: 0, first: undefined, last: undefined };
@@ -138,7 +138,7 @@ function directoryOf(option: string, written: string, { directory }: Terminal): 
   throw usage(`expected ${option} to be a directory, got "${written}"`);
 }
 
-/** A report from a journal, or from a server. */
+/** A report from a journal or from a server. */
 type WalkedChain = JournalReport & InspectedReport;
 
 function asDocument({ broken, cut, archived, ...report }: WalkedChain, question: Question): object {

@@ -1,4 +1,4 @@
-/** `agtp-keys verify FILE...`: recognises each file and verifies it, together with the others. */
+/** `agtp-keys verify FILE...`: detects the type of each file and verifies it, in the context of the others. */
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
@@ -25,7 +25,7 @@ export const VERIFY_ARGS = {
   "[files...]": "Genesis, identity document, certificate, key, record or manifest",
 } as const;
 
-/** The keys to verify with, and the server to ask for a chain. */
+/** The keys to verify with, and the server of a chain. */
 export const VERIFY_OPTIONS = {
   "--json": "print JSON",
   "--key <key>": {
@@ -70,7 +70,7 @@ interface Context extends CertificateContext, RecordKeys {
   readonly reports: readonly GenesisReport[];
 }
 
-/** Verifies the files of a command line, and tells whether all of them passed. */
+/** Verifies the files of a command line; returns true if all of them passed. */
 export function verifyFiles(line: VerifyLine, terminal: Terminal, now: number): boolean {
   const { directory } = terminal;
   for (const option of ["agent", "archive", "head"] as const) {
@@ -120,7 +120,7 @@ function verifyFile({ file, text, recognized }: NamedFile, context: Context): Fi
   }
 }
 
-/** Finds among the named files the one with this Agent-ID, else the one of the same stem. */
+/** Finds the named file with this Agent-ID, else the one with the same stem. */
 function findGenesis(
   file: string,
   text: string,
@@ -143,7 +143,7 @@ function readAnchors(file: string, { directory }: Terminal): CertificateContext[
     const anchors = readTrustAnchors(pem);
     if (anchors.length > 0) return anchors;
   } catch {
-    // A damaged certificate is none, either.
+    // A damaged certificate is not a certificate.
   }
   throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
 }
@@ -157,7 +157,7 @@ const STATE_FILE =
   "is of agtpd state export: import it, and verify the chains of the imported journal by --chain";
 const RECORD = /^(?:jws:)?[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\s*(?:\n|$)/;
 
-/** Looks at a text. What is no JSON may be a secret, so nothing of it is repeated. */
+/** Detects the type of a text. A text that is not JSON may be a secret, so it is never quoted. */
 function recognize(text: string): RecognizedFile {
   if (/^\s*[[{]/.test(text)) return recognizeJson(text);
   if (text.includes("-----BEGIN CERTIFICATE-----")) return { kind: "certificate" };
@@ -169,7 +169,7 @@ function recognize(text: string): RecognizedFile {
   };
 }
 
-/** Looks at a text that begins as JSON does; a key or certificate inside it is a member's value. */
+/** Detects the type of a JSON text; a key or certificate in it is a member's value. */
 function recognizeJson(text: string): RecognizedFile {
   if (beginsAsStateFile(text)) return { kind: "unknown", fault: STATE_FILE };
   const parsed = parseBoundedJson(text);

@@ -1,6 +1,6 @@
 /**
- * The endpoints of a manifest: each a whole primitive as the projection shows it, no two of them for
- * one request.   AGTP-API §5, §6, §8.9
+ * Checks the endpoints of a manifest: each must be complete, and no two may match the same
+ * request.   AGTP-API §5, §6, §8.9
  */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
@@ -25,13 +25,13 @@ const REQUIRED = [
   ...["errors", "handler"],
 ];
 const OPTIONAL = ["namespace", "required_scopes", "approval", "deprecated", "tier"];
-/** Members that only the server's own files may have about an endpoint's handler. */
+/** Members about an endpoint's handler that only the server's own files may have. */
 const BINDING_DETAILS: ReadonlySet<string> = new Set([
   ...["function", "module", "recipe", "url", "headers", "query", "input_transform"],
   ...["output_transform", "error_map", "timeout_seconds", "ca", "max_response_bytes", "file"],
 ]);
 
-/** Checks every endpoint; answers with the pairs that are well-formed. */
+/** Checks every endpoint; returns the well-formed pairs of method and path. */
 export function checkEndpoints(
   list: DocumentPlace,
   vocabulary: ManifestVocabulary,
@@ -56,7 +56,7 @@ function checkEndpoint(endpoint: DocumentPlace, vocabulary: ManifestVocabulary):
     endpoint.at(name).under("8.9").fail("is internal to the server and must not be published");
   }
   warnOfOthers(endpoint, [...REQUIRED, ...OPTIONAL, ...BINDING_DETAILS]);
-  /** A missing member has been reported already. */
+  /** Missing members have already been reported. */
   const has = (name: string): boolean => !missing.includes(name);
   const method = has("method")
     ? readMethod(endpoint.at("method").under("6.4"), vocabulary)
@@ -79,7 +79,7 @@ function checkEndpoint(endpoint: DocumentPlace, vocabulary: ManifestVocabulary):
   return { method, path };
 }
 
-/** The semantic block: all seven fields, each within its bounds. */
+/** Checks the semantic block: its seven fields and their bounds. */
 function checkSemantic(block: DocumentPlace | undefined): void {
   if (block === undefined) return;
   warnOfOthers(block, Object.keys(SEMANTIC_KEYS));
@@ -94,7 +94,7 @@ function checkScopes(scopes: DocumentPlace): void {
   }
 }
 
-/** Only the built-ins themselves stand under reserved names. */
+/** Only built-ins may use reserved names. */
 function checkReserved(place: DocumentPlace, method: string, path: string): void {
   if (method !== "DISCOVER" || path === "/") return;
   if (RESERVED_NAMES.includes(path.slice(1))) return;
@@ -105,8 +105,8 @@ function checkReserved(place: DocumentPlace, method: string, path: string): void
 const KINDS = ["registered_function", "composition", "external_service"] as const;
 
 /**
- * Checks `handler`, the kind of its binding and nothing else, and the `errors` that each kind
- * brings with it.   AGTP-API §6.4, §12.1, §12.3
+ * Checks `handler`, which may only name the kind of binding, and the `errors` that each kind
+ * implies.   AGTP-API §6.4, §12.1, §12.3
  */
 function checkBinding(endpoint: DocumentPlace): void {
   const handler = endpoint.at("handler").under("8.9");
@@ -136,7 +136,7 @@ function checkDeclared(errors: DocumentPlace, required: readonly string[]): void
   if (missing.length > 0) errors.fail(`lacks ${missing.join(", ")}`);
 }
 
-/** Checks the deprecation of an endpoint, where there is one.   AGTP-API §6.5 */
+/** Checks the deprecation of an endpoint, if there is one.   AGTP-API §6.5 */
 function checkDeprecation(block: DocumentPlace, vocabulary: ManifestVocabulary): void {
   if (block.isAbsent || block.record() === undefined) return;
   warnOfOthers(block, ["deprecated_in", "removed_in", "successor"]);
@@ -151,7 +151,7 @@ function checkDeprecation(block: DocumentPlace, vocabulary: ManifestVocabulary):
   readTemplate(path.optional, vocabulary);
 }
 
-/** Unknown keywords are for other readers: another server may have some. */
+/** Unknown keywords are allowed: other servers may have their own. */
 const BOUNDS: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   maxLength: 4_194_304,
@@ -164,9 +164,8 @@ const BOUNDS: SchemaBounds = {
 };
 
 /**
- * The schemas of an endpoint: JSON Schema 2020-12 both, the input closed, the output better open.
- * AGTP-API §5.3, §6.4, §13.3 Checks what an endpoint takes; every parameter of its path is among
- * that.
+ * Checks the input schema, in JSON Schema 2020-12: a closed object that declares every parameter of
+ * the path; output schemas should be open. AGTP-API §5.3, §6.4, §13.3
  */
 function checkInputSchema(place: DocumentPlace, parameters: readonly string[]): void {
   const schema = readSchema(place);

@@ -1,7 +1,4 @@
-/**
- * Checks a server manifest by every rule of the draft, in the order in which it is written down.
- * AGTP-API §8
- */
+/** Checks a server manifest against every rule of the draft, in the draft's order. AGTP-API §8 */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../../base/json-value.ts";
 import { readTimestamp } from "../../base/timestamp.ts";
@@ -15,21 +12,21 @@ import { checkAgents, checkPolicies, checkSurface } from "./check-surface.ts";
 import { createVocabulary, manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
 
 export interface ManifestContext {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The keys of the expected signers; empty: nobody in particular. */
+  /** The keys of the expected signers; empty if none are expected. */
   readonly keys: readonly Ed25519PublicKey[];
-  /** True if it was given to somebody without an identity. */
+  /** True if it was served to a caller without an identity. */
   readonly isAnonymous: boolean;
   readonly earlier?: JsonRecord | undefined;
-  /** The catalog of a version; undefined where nobody has it. */
+  /** The catalog of a version; undefined if it is not available. */
   catalogOf(version: string): Catalog | undefined;
 }
 
-/** Facts beside the findings. */
+/** The findings, with facts about the manifest. */
 export interface ManifestCheck {
   readonly signature: ManifestVerdict;
-  /** The version of the catalog that method names were looked up in. */
+  /** The version of the catalog that method names were checked against. */
   readonly catalog: string | undefined;
 }
 
@@ -40,7 +37,7 @@ const KNOWN = [
   ...["policies", "manifest_signature"],
 ];
 
-/** Checks a value that may be a manifest. */
+/** Checks a value that is expected to be a manifest. */
 export function checkManifest(
   value: unknown,
   context: ManifestContext,
@@ -81,8 +78,8 @@ function findCatalog(
 }
 
 /**
- * Compares a manifest with an earlier revision of it: what must stay, and what must move when the rest
- * does.   AGTP-API §8.2, §8.3, §8.11
+ * Compares a manifest with an earlier revision: what must stay, and what must change with the
+ * content.   AGTP-API §8.2, §8.3, §8.11
  */
 function checkRevision(manifest: DocumentPlace, value: JsonRecord, earlier: JsonRecord): void {
   const [now, before] = [serverOf(value), serverOf(earlier)];
@@ -111,7 +108,7 @@ function serverOf(manifest: JsonRecord): JsonRecord {
   return recordIn(manifest["server"]);
 }
 
-/** Everything but what describes the document itself; empty where there is no canonical form. */
+/** The canonical content without the members that describe the document itself; empty if it has no canonical form. */
 function contentOf(manifest: JsonRecord): Buffer {
   const { updated: _updated, ...server } = serverOf(manifest);
   try {
@@ -122,8 +119,8 @@ function contentOf(manifest: JsonRecord): Buffer {
 }
 
 /**
- * Judges the signature by the first of some keys that made it, or by the key that it brings. None, or one
- * that proves nothing about its author, is no fault; one that does not verify is.   AGTP-API §8.8
+ * Checks the signature with the first of the given keys that made it, or with its own key. A
+ * missing one, or one by an unknown author, is no fault; an invalid one is.   AGTP-API §8.8
  */
 function checkSignature(
   manifest: DocumentPlace,
@@ -134,7 +131,7 @@ function checkSignature(
   const place = manifest.at("manifest_signature").under("8.8");
   switch (verdict.kind) {
     case "unsigned":
-      // Without a key nobody expects a signature; whoever names one does.
+      // A missing signature is only a fault if a signer's key is given.
       if (keys.length === 0) place.warn("there is none, so nobody vouches for the manifest");
       else place.fail("there is none, expected one by the key that was named");
       break;
@@ -148,7 +145,7 @@ function checkSignature(
   return verdict;
 }
 
-/** A verdict in a sentence. */
+/** Describes a verdict in a sentence. */
 export function describeVerdict(verdict: ManifestVerdict): string {
   switch (verdict.kind) {
     case "verified":

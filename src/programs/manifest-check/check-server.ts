@@ -1,4 +1,4 @@
-/** The server block: who operates the server, and since when.   AGTP-API §8.3 */
+/** Checks the server block: the operator, and the dates.   AGTP-API §8.3 */
 import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
@@ -10,7 +10,7 @@ const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
   ...["issued", "updated"],
 ];
-/** A host, perhaps with a port; nothing that a URI would have around it. */
+/** A host, optionally with a port; no other part of a URI. */
 const DOMAIN = /^[^\s/?#@]{1,261}$/;
 const EMAIL = /^(?:mailto:)?[^\s@<>]{1,64}@[^\s@<>]{1,255}$/;
 
@@ -43,11 +43,11 @@ function checkTimes(server: DocumentPlace, now: number): void {
   const updated = timeAt(server.at("updated"));
   if (issued === undefined || updated === undefined) return;
   if (updated < issued) server.at("updated").fail("is before issued");
-  // Clocks differ by minutes; a manifest of tomorrow is none.
+  // Clocks may differ by minutes, but not by more.
   if (updated > now + 300_000) server.at("updated").warn("is in the future");
 }
 
-/** Milliseconds since 1970; a fault where the place has no point in time. */
+/** Milliseconds since the epoch; reports a value that is not a point in time. */
 function timeAt(place: DocumentPlace): number | undefined {
   const { value } = place;
   const time = typeof value === "string" ? readTimestamp(value) : undefined;
@@ -58,8 +58,8 @@ const KNOWN_VERSION = "1.0";
 const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
 
 /**
- * Checks the version fields at the top of a manifest; answers with the catalog version.   AGTP-API
- * §4.3, §4.8, §8.2, §13.1
+ * Checks the version fields at the top of a manifest; returns the catalog version.   AGTP-API §4.3,
+ * §4.8, §8.2, §13.1
  */
 export function checkVersions(manifest: DocumentPlace): string | undefined {
   for (const name of ["agtp_version", "agtp_api_version"]) {
@@ -93,14 +93,14 @@ function checkCatalogVersions(manifest: DocumentPlace): string | undefined {
 function readVersion(place: DocumentPlace): string | undefined {
   const version = place.text();
   if (version === undefined) return undefined;
-  // The library passes over a "v" and blanks, which are no part of a version.
+  // The library ignores a "v" and blanks, which are not part of a version.
   if (/^\d\S*$/.test(version) && semver.valid(version) !== null) return version;
   place.under("4.1").fail(`${quoteValue(version)} is no semantic version`);
   return undefined;
 }
 
 /**
- * Checks the inventory of methods, the floor, whole, and the server's own; answers with these.
+ * Checks the inventory of methods: the complete floor, and the server's own, which are returned.
  * AGTP-API §3.2, §3.3, §8.4
  */
 export function checkMethods(
@@ -144,7 +144,7 @@ function checkCustom(list: DocumentPlace, catalog: Catalog | undefined): readonl
   return [...names];
 }
 
-/** The draft shows neither form: a bare name, or an object that has one. */
+/** The draft does not specify the form: a bare name, or an object with a name. */
 function nameOf(entry: DocumentPlace): string | undefined {
   return isRecord(entry.value) ? entry.at("name").text() : entry.text();
 }

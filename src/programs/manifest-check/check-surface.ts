@@ -1,6 +1,6 @@
 /**
- * The rest that a manifest tells of a server: HTTP APIs, hosted protocols, hosted agents, the operational
- * toggles and the method policy.   AGTP-API §8.5, §8.6, §8.7, §9.2, §9.4
+ * Checks the remaining parts of a manifest: HTTP APIs, hosted protocols, hosted agents, the
+ * operational toggles and the method policy.   AGTP-API §8.5, §8.6, §8.7, §9.2, §9.4
  */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
@@ -17,7 +17,7 @@ import {
 
 const URL_MEMBERS = ["base_url", "http_documentation", "url"];
 
-/** Checks both lists, each of which may be absent. */
+/** Checks both lists; either may be absent. */
 export function checkSurface(
   manifest: DocumentPlace,
   vocabulary: ManifestVocabulary,
@@ -50,7 +50,7 @@ function checkProtocol(
   pairs: ReadonlySet<string>,
 ): void {
   if (entry.record() === undefined) return;
-  // The draft says "the protocol name" and shows no member for it.
+  // The draft mentions "the protocol name" without naming the member.
   const named = entry.at("protocol").isAbsent ? entry.at("name") : entry.at("protocol");
   (named.isAbsent ? entry.at("protocol") : named).text();
   const method = readMethod(entry.at("method"), vocabulary);
@@ -62,8 +62,8 @@ function checkProtocol(
 const DISCLOSURES = ["public", "authenticated", "private"] as const;
 
 /**
- * Checks hosted agents, and who may see them; `isAnonymous` where the manifest was given to
- * somebody unknown.   AGTP-API §8.5
+ * Checks the hosted agents and their visibility; `isAnonymous` if the manifest was served to an
+ * unknown caller.   AGTP-API §8.5
  */
 export function checkAgents(manifest: DocumentPlace, isAnonymous: boolean): void {
   const disclosure = manifest.at("agent_disclosure").under("8.5").word(DISCLOSURES);
@@ -80,7 +80,7 @@ export function checkAgents(manifest: DocumentPlace, isAnonymous: boolean): void
   for (const agent of agents) checkAgent(agent, seen);
 }
 
-/** Checks an entry as far as typical entries go: its format is the operator's. */
+/** Checks an entry's common members; the format is the operator's choice. */
 function checkAgent(agent: DocumentPlace, seen: Set<unknown>): void {
   const { value } = agent;
   if (!isRecord(value) && typeof value !== "string") {
@@ -106,7 +106,7 @@ const FLAGS = [
 ];
 const KNOWN = [...FLAGS, "max_synthesis_depth", "methods"];
 
-/** Checks the block, and the method policy in it. */
+/** Checks the policies block, including the method policy. */
 export function checkPolicies(policies: DocumentPlace, vocabulary: ManifestVocabulary): void {
   if (policies.record() === undefined) return;
   warnOfOthers(policies, KNOWN);
@@ -143,7 +143,7 @@ function checkNames(list: DocumentPlace, expected: string, vocabulary: ManifestV
   for (const entry of list.textItems()) checkName(entry, vocabulary);
 }
 
-/** The server skips names that the catalog does not have, so they should not be here. */
+/** Servers skip names that the catalog lacks, so a manifest should not list them. */
 function checkName(entry: DocumentPlace, { catalog, custom }: ManifestVocabulary): void {
   const name = entry.text();
   if (name === undefined) return;
@@ -168,7 +168,7 @@ function checkLegacy(legacy: DocumentPlace): void {
   }
 }
 
-/** An alias resolves to a method in one hop. */
+/** Checks that each alias resolves to a method in one hop. */
 function checkAliases(aliases: DocumentPlace, vocabulary: ManifestVocabulary): void {
   if (aliases.isAbsent || aliases.record() === undefined) return;
   for (const name of aliases.names) {

@@ -1,7 +1,6 @@
 /**
  * `agtp-manifest`: checks a manifest from a file or from its server. The exit code is 0 without a
- * fault, 1 with one or where the server refuses, 2 when there was nothing to be checked.
- * AGTP-API §8
+ * fault, 1 with one or if the server refuses, 2 when there was nothing to check. AGTP-API §8
  */
 
 import { resolve } from "node:path";
@@ -75,11 +74,11 @@ export const manifestProgram: Command = command({
   run,
 });
 
-/** Tells whether the manifest has no fault. */
+/** Returns true if the manifest has no fault. */
 async function run(line: ManifestLine, terminal: Terminal): Promise<boolean> {
   const { source, agentId } = line;
   const trust = trustFlags(line);
-  // Everything that the command line names is read before anybody is asked.
+  // Files of the command line are read before any request.
   const context = readContext(line, terminal);
   const findings = new FindingList();
   const value = isUri(source)
@@ -103,14 +102,14 @@ function readContext(line: ManifestLine, terminal: Terminal): ManifestContext {
   };
 }
 
-/** Faults of the earlier revision are not this one's. */
+/** Faults of the earlier revision are not reported. */
 function readEarlier(file: string, terminal: Terminal): JsonRecord {
   const value = readManifestFile(file, terminal, () => undefined);
   if (isRecord(value)) return value;
   throw usage(`${JSON.stringify(file)} must hold a manifest`);
 }
 
-/** The catalog that is named, or the product's own where that has the version. */
+/** The named catalog, or the product's own if it has the version. */
 function catalogSource(file: string | undefined, terminal: Terminal): ManifestContext["catalogOf"] {
   if (file !== undefined) {
     const named = readCatalog(resolve(terminal.directory, file), file);
@@ -133,8 +132,8 @@ const KEY_MEMBERS = ["issuer_public_key", "manifest_issuer_public_key"];
 const MAX_KEYS = 64;
 
 /**
- * The keys that some flags name: base64url, PEM, or a document that publishes keys (a Genesis, an
- * identity document, a JWK or a set of them). Throws ERR_AGTP_REQUEST for a flag that names none.
+ * Reads the keys of options: base64url, PEM, or a document with keys (a Genesis, an identity
+ * document, a JWK or a set of them). Throws ERR_AGTP_REQUEST for a value without a key.
  */
 function readSigningKeys(
   written: readonly string[],
@@ -172,7 +171,7 @@ function keysOfDocument(text: string): readonly Ed25519PublicKey[] {
   ];
 }
 
-/** A manifest, checked; `check` is undefined where a server answered with something else. */
+/** The result for a manifest; `check` is undefined if the server answered with something else. */
 interface ManifestReport {
   readonly source: string;
   readonly value: unknown;
@@ -181,7 +180,7 @@ interface ManifestReport {
   readonly isValid: boolean;
 }
 
-/** The draft speaks of faults. */
+/** The draft calls errors faults. */
 const WORDS = { error: "fault", warning: "warning" } as const;
 
 function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {

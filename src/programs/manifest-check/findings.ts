@@ -1,6 +1,6 @@
 /**
- * Findings about a manifest, each under its JSON Pointer and clause: bounded, because the server that
- * serves it may be hostile.
+ * Findings about a manifest, each with a JSON Pointer and a clause; their number is bounded,
+ * because a hostile server may cause many.
  */
 
 import { suggest } from "../../base/close-matches.ts";
@@ -11,9 +11,9 @@ import { type Catalog, FLOOR_METHODS, HTTP_VERBS, isMethodName } from "../../cat
 import { checkTemplate, type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
 import type { Finding } from "../shell/findings.ts";
 
-/** A finding under a JSON Pointer; its rule is a clause of AGTP-API: `8.3`. */
+/** A finding with a JSON Pointer; its rule is a clause of AGTP-API, such as `8.3`. */
 export type ManifestFinding = Omit<Finding, "file" | "hint"> & {
-  /** An error breaks a MUST, or what cannot be read otherwise; a warning goes against a SHOULD. */
+  /** An error violates a MUST, or is unreadable; a warning violates a SHOULD. */
   readonly severity: "error" | "warning";
 };
 
@@ -21,25 +21,25 @@ export type ReportFinding = (finding: ManifestFinding) => void;
 
 const MAX_FINDINGS = 500;
 
-/** Collects findings; past the limit they are only counted. */
+/** Collects findings; beyond the limit they are only counted. */
 export class FindingList {
   readonly #kept: ManifestFinding[] = [];
   #untold = 0;
   #faults = 0;
 
-  /** Bound, so that it can be handed on. */
+  /** A bound function, so that it can be passed on. */
   readonly report: ReportFinding = (finding) => {
     if (finding.severity === "error") this.#faults += 1;
     if (this.#kept.length < MAX_FINDINGS) this.#kept.push(finding);
     else this.#untold += 1;
   };
 
-  /** Tells whether a fault was among them, listed or not. */
+  /** True if any finding is a fault, listed or not. */
   get hasFaults(): boolean {
     return this.#faults > 0;
   }
 
-  /** All that are listed; the last one counts the others. */
+  /** The listed findings; the last one counts the others. */
   list(): readonly ManifestFinding[] {
     if (this.#untold === 0) return this.#kept;
     const severity = this.hasFaults ? "error" : "warning";
@@ -48,7 +48,7 @@ export class FindingList {
   }
 }
 
-/** The whole manifest, judged by the clause on manifests. */
+/** The place of the whole manifest, under the clause on manifests. */
 export function manifestPlace(value: unknown, report: ReportFinding): DocumentPlace {
   return new DocumentPlace(
     value,
@@ -63,7 +63,7 @@ export function manifestPlace(value: unknown, report: ReportFinding): DocumentPl
   );
 }
 
-/** Warns of members that the draft does not name: they mean nothing to other implementations. */
+/** Warns of members that the draft does not define: other implementations ignore them. */
 export function warnOfOthers(place: DocumentPlace, known: readonly string[]): void {
   for (const name of place.names) {
     if (known.includes(name)) continue;
@@ -75,16 +75,16 @@ export function warnOfOthers(place: DocumentPlace, known: readonly string[]): vo
 const HTTP: readonly string[] = HTTP_VERBS;
 const FLOOR: readonly string[] = FLOOR_METHODS;
 
-/** The names that this manifest may use.   AGTP-API §3.2, §3.3, §5.1 */
+/** The method names that this manifest may use.   AGTP-API §3.2, §3.3, §5.1 */
 export interface ManifestVocabulary {
-  /** Undefined where nobody has the catalog that the manifest names. */
+  /** Undefined if the manifest's catalog is not available. */
   readonly catalog: Catalog | undefined;
   readonly custom: ReadonlySet<string>;
-  /** The names that no path may have for a segment. */
+  /** The names that are not allowed as path segments. */
   readonly names: MethodNames;
 }
 
-/** The vocabulary of a manifest with these methods of its own. */
+/** Creates the vocabulary of a manifest with these methods of its own. */
 export function createVocabulary(
   catalog: Catalog | undefined,
   custom: readonly string[],
@@ -96,17 +96,17 @@ export function createVocabulary(
   return { catalog, custom: new Set(custom), names };
 }
 
-/** Tells whether a text is one of the HTTP verbs, which only `legacy` and `aliases` may name. */
+/** Returns true for an HTTP verb, which only `legacy` and `aliases` may name. */
 export function isHttpVerb(name: string): boolean {
   return HTTP.includes(name);
 }
 
-/** Tells whether a text is one of the eighteen floor methods. */
+/** Returns true for one of the eighteen floor methods. */
 export function isFloorMethod(name: string): boolean {
   return FLOOR.includes(name);
 }
 
-/** The method that a place names: by form, by catalog, and no HTTP verb. */
+/** Reads a method's name: well-formed, in the catalog, and not an HTTP verb. */
 export function readMethod(
   place: DocumentPlace,
   vocabulary: ManifestVocabulary,
@@ -125,13 +125,13 @@ export function readMethod(
   return undefined;
 }
 
-/** Reports a text that no method is called by. */
+/** Reports an invalid method name. */
 export function refuseName(place: DocumentPlace, name: string): undefined {
   const expected = "expected 3 to 32 letters A to Z";
   return place.under("3.2").fail(`${quoteValue(name)} is no method name, ${expected}`);
 }
 
-/** The path template that a place holds. */
+/** Reads a path template. */
 export function readTemplate(
   place: DocumentPlace | undefined,
   { names }: ManifestVocabulary,

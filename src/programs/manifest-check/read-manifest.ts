@@ -1,7 +1,7 @@
 /**
- * Reads a manifest: from a file, or a server that is asked for it over AGTP as the draft says. An
- * unreadable file is an error of the client; what a server answers instead is a finding, and so is
- * a response without the fields of a manifest's.   AGTP-API §8.10, §8.11
+ * Reads a manifest from a file, or requests it from a server over AGTP as the draft specifies. An
+ * unreadable file is a client error; another answer of the server is a finding, and so are missing
+ * header fields.   AGTP-API §8.10, §8.11
  */
 import { quoteValue, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
@@ -18,15 +18,15 @@ interface FetchFlags extends TrustFlags {
   readonly agentId?: string | undefined;
 }
 
-/** Deeper values have no use in a manifest, and would exhaust the stack. */
+/** Deeper values have no use in a manifest, and would overflow the stack. */
 const MAX_DEPTH = 128;
 
-/** Tells whether a source is a server, as opposed to a file. */
+/** Returns true if a source is a server, not a file. */
 export function isUri(source: string): boolean {
   return /^agtp:\/\//i.test(source);
 }
 
-/** The manifest in a file; throws ERR_AGTP_REQUEST for what is no JSON. */
+/** Reads a manifest file; throws ERR_AGTP_REQUEST if it is not JSON. */
 export function readManifestFile(file: string, terminal: Terminal, report: ReportFinding): unknown {
   const text = readText(terminal.directory, file);
   const parsed = parseManifest(text, report);
@@ -34,7 +34,7 @@ export function readManifestFile(file: string, terminal: Terminal, report: Repor
   throw usage(`${JSON.stringify(file)} ${parsed.fault}`);
 }
 
-/** The manifest of a server; undefined where it answered with something else. */
+/** Fetches a server's manifest; undefined if it answered with something else. */
 export async function fetchManifest(
   uri: string,
   flags: FetchFlags,
@@ -55,7 +55,7 @@ export async function fetchManifest(
   return parsed.fault === undefined ? parsed.value : fault(`the body ${parsed.fault}`);
 }
 
-/** DISCOVER without an Agent-ID asks for the manifest; with one, the media type does. */
+/** Requests the manifest: without an Agent-ID plain DISCOVER returns it; with one, the media type selects it. */
 async function ask(
   uri: string,
   { agentId, ...trust }: FetchFlags,
@@ -91,10 +91,7 @@ function parseManifest(text: string, report: ReportFinding): ParsedManifest {
   return { value };
 }
 
-/**
- * Checks the response that a manifest came in: its media type, and how long it may be kept.
- * AGTP-API §8.10, §8.11
- */
+/** Checks the response with a manifest: its media type and cache lifetime. AGTP-API §8.10, §8.11 */
 function checkResponse({ headers }: ClientResponse, report: ReportFinding): void {
   const type = headers.get("content-type");
   const [essence = ""] = (type ?? "").toLowerCase().split(";");

@@ -1,20 +1,20 @@
 /**
- * The input schema of a tool as that of an endpoint, which names every argument and takes no others. MCP's
- * schemas are JSON Schema 2020-12, as those of endpoints are: nothing has to be translated, and what clients
- * go by stands in them.   MCP "Tools", AGTP-API §13.3
+ * Converts a tool's input schema to an endpoint's, which names every argument and accepts no
+ * others. MCP's schemas are JSON Schema 2020-12, like those of endpoints, so nothing needs a
+ * translation, and hints for clients are kept.   MCP "Tools", AGTP-API §13.3
  */
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { resolveLocalReference } from "../../schema/local-reference.ts";
 
-/** Keywords whose schemas are about the same value. */
+/** Keywords whose subschemas apply to the same value. */
 const LISTS = ["allOf", "anyOf", "oneOf"] as const;
 const SINGLE = ["if", "then", "else"] as const;
 
 interface ClosedInput {
-  /** Undefined: the tool's own cannot be closed as it is. */
+  /** The closed schema; undefined if the tool's own cannot be closed. */
   readonly schema: JsonRecord | undefined;
-  /** The tool takes arguments, and names none of them. */
+  /** True if the tool takes arguments without naming any. */
   readonly isNameless: boolean;
 }
 
@@ -26,7 +26,7 @@ export function closeInput(schema: JsonRecord): ClosedInput {
   if (additionalProperties === false) return { schema, isNameless: false };
   const names = argumentNames(schema, schema, new Set());
   const declared = { ...Object.fromEntries([...names].map((name) => [name, {}])), ...properties };
-  // Where no argument is described, it does not matter in which dialect.
+  // The dialect is irrelevant if no argument is described.
   const { $schema: _, ...undescribed } = schema;
   const kept = names.size === 0 ? undescribed : schema;
   return {
@@ -35,7 +35,7 @@ export function closeInput(schema: JsonRecord): ClosedInput {
   };
 }
 
-/** Names that stand anywhere in a schema, or in those that it applies to the same value; each is looked at once. */
+/** The names in a schema and in those that it applies to the same value; each schema is visited once. */
 function argumentNames(value: unknown, root: JsonSchema, seen: Set<object>): ReadonlySet<string> {
   if (!isRecord(value) || seen.has(value)) return new Set();
   seen.add(value);

@@ -1,6 +1,6 @@
 /**
- * `agtp-mcp`: MCP in front of AGTP servers, and MCP servers behind one. The exit code is 0 when it was
- * done, 1 when the answer is no, 2 when it could not be asked.
+ * `agtp-mcp`: puts MCP in front of AGTP servers, and MCP servers behind one. The exit code is 0 on
+ * success, 1 when the command was refused, 2 when it could not be carried out.
  */
 import { type Command, command } from "../shell/command.ts";
 import { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
@@ -34,7 +34,7 @@ export const mcpProgram: Command = command({
     },
   ],
   run: async (line, terminal): Promise<undefined> => {
-    // A person who asks for help waits for no library.
+    // Loaded on demand, so that --help does not wait for the library.
     await (await import("./front-command.ts")).runFront(line, terminal);
   },
 });

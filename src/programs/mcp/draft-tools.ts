@@ -1,7 +1,7 @@
 /**
- * Tools of an MCP server as endpoints to review. A list of tools says what an OpenAPI document says,
- * less well: so it becomes one, and is imported as any other. What a server says about its tools'
- * effects is its own word, and is marked as such.
+ * Drafts endpoints for the tools of an MCP server, to be reviewed. A list of tools is similar to an
+ * OpenAPI document, with less detail: it is converted to one, and imported. A server's statements
+ * on its tools' effects are marked as unverified.
  */
 import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
@@ -37,7 +37,7 @@ export interface DraftedTools {
   readonly leftOut: readonly { readonly tool: string; readonly reason: string }[];
 }
 
-/** Words that tools begin with, and the method that says the same. */
+/** Verbs at the beginning of tool names, and the corresponding methods. */
 const METHODS: Readonly<Record<string, string>> = {
   ...{ get: "FETCH", read: "FETCH", show: "FETCH", load: "FETCH", download: "FETCH" },
   ...{ list: "LIST", find: "SEARCH", lookup: "SEARCH", query: "SEARCH", add: "CREATE" },
@@ -46,23 +46,23 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 const READING = "FETCH";
 const ACTING = "PROCESS";
-/** No server is asked at this place: it is the handler of a draft, which is replaced. */
+/** The server of the interim document: it is never called, because the handler is replaced. */
 const NOWHERE = "https://mcp.invalid";
 
-/** The manner in which tools are drafted. */
+/** The options of drafting. */
 export interface Drafting {
   readonly server: string;
   readonly catalog: Catalog;
-  /** True if MCP clients of the daemon see them under the server's own names. */
+  /** True if MCP clients of the daemon see the tools under the server's own names. */
   readonly keepsNames: boolean;
-  /** True if the server's name stands before theirs, so that those of several servers are apart. */
+  /** True if the server's name is put before the tools' names, to distinguish those of several servers. */
   readonly isPrefixed: boolean;
 }
 
-/** Names that `[endpoint] tool` takes. */
+/** The form of names that `[endpoint] tool` accepts. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Drafts the endpoints of a server's tools. */
+/** Drafts an endpoint for each tool of a server. */
 export function draftTools(
   definitions: readonly ToolDefinition[],
   drafting: Drafting,
@@ -108,7 +108,7 @@ export function draftTools(
 
 const UNNAMED = "its arguments cannot be named one by one, as those of an endpoint are";
 
-/** True if the input is one field, which the tool knows nothing of. */
+/** True if the input was wrapped in a single field, which the tool does not have. */
 function isWrapped({ table }: ImportedEndpoint): boolean {
   return recordIn(table["handler"])["body_field"] !== undefined;
 }
@@ -149,7 +149,7 @@ function toolsDocument(
   };
 }
 
-/** The body of a result without structured content. */
+/** The output schema of a result without structured content. */
 const CONTENT = {
   type: "object",
   required: ["content"],
@@ -176,12 +176,12 @@ function pairOf(
   return { method, path };
 }
 
-/** Floor methods are the protocol's own. */
+/** Returns true unless the word is a floor method, which the protocol reserves. */
 function isFree(word: string, catalog: Catalog): boolean {
   return catalog.verbs.has(word) && !catalog.embedded.includes(word);
 }
 
-/** Gives an endpoint the tool's own schemas, where they can stand as they are. */
+/** Uses the tool's own schemas where they are valid for an endpoint. */
 function withOwnSchemas(
   endpoint: ImportedEndpoint,
   { inputSchema, outputSchema }: Pick<ToolDefinition, "inputSchema" | "outputSchema">,
@@ -206,7 +206,7 @@ const NAMELESS: Review = {
   message: "it takes arguments of any name, which are refused here",
 };
 
-/** A schema in words that TOML has; undefined: a null in it has none. */
+/** Converts a schema to one that TOML can express; undefined if it needs null. */
 function writable(schema: JsonRecord | undefined): JsonRecord | undefined {
   if (!containsNull(schema)) return schema;
   const written = schema && withoutAnyNull(schema);
@@ -254,7 +254,7 @@ function draftTool(
   return { tool: definition.name, pin, method, path, file, table, text, reviews };
 }
 
-/** A caller that may only read is asked for no more than that. */
+/** Callers of read-only tools need the read scope only. */
 function scopesFor(impact: Impact, scopes: readonly string[]): readonly string[] {
   return impact === "informational" ? scopes.map((one) => one.replace(/:write$/, ":read")) : scopes;
 }
@@ -280,7 +280,7 @@ function isHinted({ annotations }: ToolDefinition, hint: string): boolean {
   return annotations?.[hint] === true;
 }
 
-/** The tool of an operation, by its place in the document: a name of blanks is no id of an operation. */
+/** The tool of an operation, by its position in the document: a blank name is not a valid operation id. */
 function toolAt(
   operation: string,
   definitions: readonly ToolDefinition[],

@@ -1,4 +1,4 @@
-/** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
+/** `agtp-mcp URI`: serves MCP in front of a server, as the agent that the command line names. */
 import { finished, PassThrough, type Readable, Writable } from "node:stream";
 import type {
   Implementation,
@@ -22,12 +22,12 @@ import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 import { ServerFront } from "./server-front.ts";
 
-/** How long a call may take; servers have deadlines of their own, and clients cancel. */
+/** The timeout of a call; servers have their own deadlines, and clients can cancel. */
 const TIMEOUT_MS = 600_000;
-/** A slow call holds up none of these. */
+/** Several, so that a slow call does not delay others. */
 const CONNECTIONS = 8;
 
-/** Serves MCP until standard input has ended and what it asked is answered. */
+/** Serves MCP until standard input has ended and its requests are answered. */
 export async function runFront(
   line: Line<typeof FRONT_ARGS, typeof FRONT_OPTIONS>,
   terminal: Terminal,
@@ -68,7 +68,7 @@ function readSeconds(text = "60"): number {
   return Number(text);
 }
 
-/** A token in a file is in no list of processes. */
+/** A token in a file does not appear in process lists. */
 function bearerField(bearer: string | undefined, { directory }: Terminal): HeaderField[] {
   if (bearer === undefined) return [];
   const token = bearer.startsWith("@") ? readText(directory, bearer.slice(1)).trim() : bearer;
@@ -79,7 +79,7 @@ const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
 
 type Tell = (message: string) => void;
 
-/** Serves on standard input and output, for both protocols; resolves once the client has gone.   MCP "stdio" */
+/** Serves both protocol versions on standard input and output; resolves once the client has gone.   MCP "stdio" */
 async function serveFront(
   front: ServerFront,
   { input, output }: Terminal["streams"],
@@ -89,7 +89,7 @@ async function serveFront(
   const transport = new StdioServerTransport(held.stream, exactly(output));
   const make = ({ era }: { readonly era: string }): Server => {
     const server = createServer(front, tell, era === "modern");
-    // In the current protocol the library tells those who listen, in the older one everybody.
+    // In the current protocol the library notifies subscribers, in the older one every client.
     front.watch(() => void server.sendToolListChanged().catch(() => undefined));
     return server;
   };
@@ -103,16 +103,16 @@ async function serveFront(
     };
   });
   held.close();
-  // A message that was too long ends the conversation with the input still open.
+  // A message over the size limit ends the conversation while the input is still open.
   input.destroy();
 }
 
-/** Why not the library's own words of a line: its schemas list what each of them would have taken. */
+/** Why not the library's messages for a line: its schemas list every alternative that they would accept. */
 function faultText({ name, message }: Error): string {
   return name === "ZodError" ? "a line that is no message of MCP is not answered" : message;
 }
 
-/** Each of the library's writes is a whole message. */
+/** Applies `restoreOctets` to each write of the library, which always is a whole message. */
 function exactly(output: Writable): Writable {
   const exact = new Writable({
     write: (message: Uint8Array, _, done) =>
@@ -147,12 +147,12 @@ function createServer(front: ServerFront, tell: Tell, isCurrent: boolean): Serve
   });
 }
 
-/** Shorter than any client waits. */
+/** Shorter than the timeout of any client. */
 const EVERY_SECONDS = 5;
 
 /**
- * Tells a client that asked for progress for how many seconds its call has been under way, until
- * the function that is answered was called: AGTP has no progress on its wire.   MCP "Progress"
+ * Reports the elapsed seconds of a call to a client that asked for progress, until the returned
+ * function is called: AGTP has no progress on its wire.   MCP "Progress"
  */
 export function tellProgress({ mcpReq }: Pick<ServerContext, "mcpReq">, tool: string): () => void {
   const progressToken = mcpReq._meta?.progressToken;
@@ -162,25 +162,25 @@ export function tellProgress({ mcpReq }: Pick<ServerContext, "mcpReq">, tool: st
     progress += EVERY_SECONDS;
     const message = `${tool} has been under way for ${progress} s`;
     const params = { progressToken, progress, message };
-    // A client that has gone hears nothing.
+    // Fails if the client has gone, which is ignored.
     void mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   }, EVERY_SECONDS * 1_000);
   return () => clearInterval(timer);
 }
 
-/** As long as a handler may take by default; a client that has gone for good is not waited for any longer. */
+/** The default timeout of handlers; after it, unanswered requests of a client that has gone are abandoned. */
 const LINGER_MS = 30_000;
 
 interface AnsweredInput {
   readonly stream: Readable;
-  /** Counts what is asked and answered; called once the transport is served. */
+  /** Counts requests and answers; called once the transport is being served. */
   follow(transport: Transport): void;
   close(): void;
 }
 
 /**
- * The input of a conversation, which ends once every request in it is answered: a client that writes
- * its requests and closes its end reads what they came to.   MCP "stdio"
+ * Wraps the input of a conversation so that it ends only once every request is answered: a client
+ * that writes its requests and closes its end can still read the answers.   MCP "stdio"
  */
 function holdInput(input: Readable): AnsweredInput {
   const stream = new PassThrough();
@@ -211,7 +211,7 @@ function holdInput(input: Readable): AnsweredInput {
         unanswered.delete(message.id);
         endIfAnswered();
       };
-      // Behind the transport's own: what was read has been noted.
+      // Runs after the transport's own listener, which has registered the messages by then.
       stream.on("data", endIfAnswered);
     },
     close: () => {
@@ -221,7 +221,7 @@ function holdInput(input: Readable): AnsweredInput {
   };
 }
 
-/** A request waits for its answer, unless it is a subscription or is taken back. */
+/** Registers a request as unanswered, except subscriptions; a cancellation removes it. */
 function note(message: JSONRPCMessage, unanswered: Set<RequestId>): void {
   if (!("method" in message)) return;
   if ("id" in message) {

@@ -1,4 +1,4 @@
-/** The command line of `agtp-mcp URI`: which server to stand in front of, and as whom. */
+/** The options of `agtp-mcp URI`: the server, and the identity of the caller. */
 
 export const FRONT_ARGS = {
   "<uri>": "agtp://HOST[:PORT], the server to stand in front of",

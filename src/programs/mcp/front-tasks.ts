@@ -1,7 +1,6 @@
 /**
- * Tasks of the client of `agtp-mcp`: calls whose answer is not the last word, for as long as the program
- * runs. Whoever asks for one has it go on as far as it can, as a request of the server.
- * MCP Tasks extension
+ * The tasks of `agtp-mcp`'s client: calls without a final answer, kept while the program runs. Each
+ * poll advances the task as far as possible, with requests to the server. MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
@@ -23,7 +22,7 @@ import {
 } from "../../modules/mcp/tasks/work-state.ts";
 import { type Asked, responseResult } from "./response-result.ts";
 
-/** A request of the server, with header fields beside those of the caller. */
+/** A request to the server, with header fields beside those of the caller. */
 interface TaskRequest {
   readonly method: string;
   readonly path: string;
@@ -40,21 +39,21 @@ interface BegunCall {
   readonly asked: Asked;
 }
 
-/** There are so many at once; the one that was longest not asked for makes room. */
+/** The maximum number of tasks; the one polled least recently makes room. */
 const MAX_TASKS = 256;
 const OPEN: ReadonlySet<unknown> = new Set(["pending_review", "deferred"]);
 
 export class FrontTasks implements ClientTasks {
   readonly #ask: AskServer;
   readonly #kept = recentlyUsed<{ task: McpTask; call: BegunCall }>(MAX_TASKS, TASK_TTL_MS);
-  /** The tasks that somebody has go on at this moment: a second one only looks. */
+  /** The tasks that are being advanced: a second poll only reads them. */
   readonly #busy = new Set<string>();
 
   constructor(ask: AskServer) {
     this.#ask = ask;
   }
 
-  /** Keeps a call whose last word is to come. */
+  /** Creates a task for a call without a final answer. */
   begin(call: BegunCall, following: Following): McpTask {
     const now = Date.now();
     const { method, path, parameters = {} } = call.request;
@@ -78,7 +77,7 @@ export class FrontTasks implements ClientTasks {
     try {
       return this.#keep(taskId, await this.#step(task)) ?? task;
     } catch (error) {
-      // A server that is away is asked again: the task stands as it stood.
+      // If the server is unreachable the task stays unchanged, and a later poll tries again.
       if (!(error instanceof AgtpClientError)) throw error;
       return { ...task, message: `the server cannot be asked: ${error.message}` };
     } finally {
@@ -101,7 +100,7 @@ export class FrontTasks implements ClientTasks {
     this.#keep(taskId, { status: "cancelled", message: "cancelled by its client" });
   }
 
-  /** A task that was given up meanwhile stays so. */
+  /** A cancelled task stays cancelled. */
   #keep(taskId: string, change: TaskChange | undefined): McpTask | undefined {
     const kept = this.#kept.get(taskId);
     if (kept === undefined || change === undefined || kept.task.status !== "working") {
@@ -112,7 +111,7 @@ export class FrontTasks implements ClientTasks {
     return task;
   }
 
-  /** Undefined: nothing has changed. */
+  /** Advances a task one step; undefined if nothing has changed. */
   #step(task: McpTask): Promise<TaskChange | undefined> {
     const call = this.#kept.get(task.taskId)?.call;
     if (call === undefined) return Promise.resolve(undefined);
@@ -122,7 +121,7 @@ export class FrontTasks implements ClientTasks {
   }
 
   async #afterApproval({ request, asked }: BegunCall, id: string): Promise<TaskChange | undefined> {
-    // Each call that comes too early would be a record.
+    // Asked first, because each premature call would leave a record.
     const question = await this.#ask({ method: "QUERY", path: `/escalations/${id}` });
     const { body } = question;
     const state = isRecord(body) ? saidIn(body)["status"] : undefined;

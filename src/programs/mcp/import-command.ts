@@ -1,6 +1,6 @@
 /**
- * `agtp-mcp import`: the tools of an MCP server as endpoint files to review. Nothing is written
- * unless all of it can be, and nothing that is there is replaced unless that is asked for.
+ * `agtp-mcp import`: drafts endpoint files for the tools of an MCP server, to be reviewed. Either
+ * every file is written or none, and existing files are only replaced on request.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -69,7 +69,7 @@ export const importCommand: Command = command({
   },
 });
 
-/** Behind `--` everything is the command's, and `-o DIR` at its end is ours all the same. */
+/** After `--` everything belongs to the server's command, but a final `-o DIR` is still this program's option. */
 function splitOutput(
   args: readonly string[],
   output: string | undefined,
@@ -143,7 +143,7 @@ function tell(
   err.write(firstCallText(firstCall(tools, { ...way, hasVariables: false })));
 }
 
-/** The deployment that endpoints go to: their directory is told as it is called from there. */
+/** The deployment of the endpoints; paths are shown as seen from there. */
 function placeOf(output: string, config: string, { directory, environment }: Terminal) {
   const file = resolve(directory, config);
   const [written, home] = [dirname(config), dirname(file)];

@@ -1,4 +1,4 @@
-/** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
+/** Resolves the MCP server on a command line: a name in the configuration, a URL, or a command to run. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
@@ -15,10 +15,10 @@ import { usage } from "../shell/command.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
-/** A server, and the configuration that has to be there for its endpoints. */
+/** A server, and the configuration that its endpoints require. */
 export interface NamedServer {
   readonly settings: McpServerSettings;
-  /** The `[[mcp.servers]]` to add; undefined: it is there. */
+  /** The `[[mcp.servers]]` entry to add; undefined if it exists. */
   readonly entry: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -28,11 +28,11 @@ const MAX_RESPONSE_BYTES = 1_048_576;
 interface Naming {
   readonly config: string;
   readonly name?: string;
-  /** The variables that a command is given; no others reach it. */
+  /** The variables to pass to a command; it gets no others. */
   readonly variables: readonly string[];
 }
 
-/** Finds the server of `NAME`, `URL` or `COMMAND ARGS…`. */
+/** Resolves `NAME`, `URL` or `COMMAND ARGS…`. */
 export function nameServer(
   target: string,
   args: readonly string[],
@@ -75,13 +75,13 @@ export function nameServer(
   return { settings: { name: named, place, ...limits }, entry };
 }
 
-/** A package with its scope, a word that says MCP, or a file of source. */
+/** A scoped package, a word with "mcp", or a source file. */
 const PROGRAM = /^@[^/]+\/|mcp|\.(?:[cm]?[jt]s|jar|php|pl|py|rb|sh)$/i;
-/** Names that many servers have, of which their folder or scope says more. */
+/** Common names of servers, where the folder or scope is more specific. */
 const USUAL =
   /^(?:bin|build|cli|dist|http|index|lib|main|mcp|mcp[-_]server|out|server|src|stdio|\.{0,2})$/i;
 
-/** The program among the words of a command, without version and ending. */
+/** The program in a command line, without version and extension. */
 function programName(words: readonly string[]): string {
   const named = words.filter((word) => !word.startsWith("-"));
   const program = named.find((word) => PROGRAM.test(word)) ?? named.at(-1) ?? "";
@@ -105,10 +105,10 @@ function readVariables(
   return Object.fromEntries(values);
 }
 
-/** The file where servers are looked for unless the command line says otherwise. */
+/** The default configuration file. */
 export const USUAL_CONFIG = "agtp-server.toml";
 
-/** Tells whether nobody named a configuration, and there is none. */
+/** Returns true if no configuration was named, and the default one does not exist. */
 function hasNone(config: string, { directory }: Terminal): boolean {
   return config === USUAL_CONFIG && !existsSync(resolve(directory, config));
 }
@@ -126,10 +126,10 @@ export function settingsOf({ mcp, directory }: Config): readonly McpServerSettin
   return readMcpSettings(mcp.servers, directory);
 }
 
-/** So long somebody waits without a word. */
+/** The time after which a slow server is announced. */
 const SILENCE_MS = 5_000;
 
-/** Asks a server for its tools, once; throws for one that cannot be reached. Says that it waits for a slow one. */
+/** Lists the tools of a server, once; throws if it cannot be reached. A wait for a slow one is announced. */
 export async function askTools(
   settings: McpServerSettings,
   { err }: Pick<Terminal, "err">,
@@ -143,7 +143,7 @@ export async function askTools(
     err.write("\n");
   }, SILENCE_MS);
   try {
-    // The server's own deadline ends it, and says so.
+    // The server's own timeout ends the request.
     return await server.tools(new AbortController().signal);
   } finally {
     clearTimeout(slow);

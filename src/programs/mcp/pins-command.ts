@@ -1,7 +1,6 @@
 /**
- * `agtp-mcp pins`: which definitions the endpoints of a deployment stand by, what their servers offer
- * now, and how the two differ. With --accept a changed definition becomes the one that counts; beside
- * a running daemon that is for CONFIRM to do.
+ * `agtp-mcp pins`: compares the definitions that a deployment's endpoints are pinned to with those
+ * that their servers offer now. --accept replaces a pin; with a running daemon CONFIRM does that.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../app/config/config.ts";
@@ -39,7 +38,7 @@ Exit codes: 0 every tool is as it was pinned, 1 one is not, 2 it could not be as
 
 interface PinState extends PinnedTool {
   readonly status: "pinned" | "changed" | "gone" | "unreachable";
-  /** The pin that counts: the file's, or the one that was accepted in its place. */
+  /** The effective pin: the file's, or the one accepted in its place. */
   readonly pin: string;
   readonly offered?: OfferedTool;
   readonly differences?: readonly DefinitionDifference[];
@@ -94,7 +93,7 @@ function stateOf(tool: PinnedTool, asked: OfferedTools | string, pins: ToolPins)
   return { ...tool, pin, status: "changed", offered, ...(differences && { differences }) };
 }
 
-/** A tool whose definition counts from now on, or did already. */
+/** A tool whose definition was accepted, now or before. */
 interface AcceptedTool {
   readonly server: string;
   readonly tool: string;
@@ -102,7 +101,7 @@ interface AcceptedTool {
   readonly pin: string;
 }
 
-/** Accepts for every endpoint of the tool: files may pin it as it was at several times. */
+/** Accepts the definition for every endpoint of the tool, since files may have different pins. */
 async function acceptTool(
   named: string,
   states: readonly PinState[],
@@ -184,7 +183,7 @@ function pinnedTools(config: Config, environment: Environment): readonly PinnedT
   return [...tools.values()];
 }
 
-/** The pins as the state has them, whether a daemon runs or not. */
+/** Reads the stored pins, whether a daemon runs or not. */
 async function readPins(config: Config): Promise<ToolPins> {
   const { driver, path } = config.store;
   if (driver === "postgres") return withPostgres(config, (shared) => ToolPins.open(shared));

@@ -1,6 +1,6 @@
 /**
- * A response of an AGTP server as the result of a tool: the words of the server, bounded, with the ids
- * by which the answer is found again.   MCP "Tools" (Error Handling)
+ * Converts a response of an AGTP server to the result of a tool: the server's text, bounded, with
+ * the ids that identify the answer.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -12,21 +12,21 @@ import { laterText } from "../../modules/mcp/tasks/work-state.ts";
 import { metaMembers } from "../../modules/mcp/tools/answer-meta.ts";
 import { readContent, refusalWords, resultOf } from "../../modules/mcp/tools/content.ts";
 
-/** How a call was asked for. */
+/** The form in which a call was made. */
 export interface Asked {
   readonly meta: JsonRecord;
   /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
-  /** True if the client of this protocol was told what the tool gives. */
+  /** True if the client's protocol version was shown an output schema of the tool. */
   readonly isOutputTold: boolean;
-  /** True if it gives MCP's own content. */
+  /** True if the tool returns MCP content. */
   readonly isContent: boolean;
 }
 
-/** Clients read messages of ten mebibytes and no longer ones. */
+/** Below the limit of ten mebibytes on a message that clients read. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The result for a response; `following` says what its last word waits for. */
+/** The result for a response; `following` is what its final answer waits for. */
 export function responseResult(
   response: ClientResponse,
   following: Following | undefined,
@@ -39,7 +39,7 @@ export function responseResult(
   return isLong ? { ...failure("the answer is longer than clients of MCP read"), _meta } : result;
 }
 
-/** A result that says why there is no other. */
+/** A result that reports a failure. */
 export function failure(text: string): CallToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
@@ -54,7 +54,7 @@ function contentFor(
   const read = readContent(bytes, headers.get("content-type"), responseId);
   const { content } = read;
   if (following !== undefined) {
-    // A client that was told the form of the output takes nothing else for a success.
+    // A client that was shown an output schema accepts nothing else as a success.
     const isError = following.kind === "approval" || asked.isOutputTold;
     const next = { type: "text", text: laterText(following) } as const;
     return { content: [...content, next], ...(isError ? { isError } : {}) };
@@ -66,7 +66,7 @@ function contentFor(
   return resultOf(read, { isContent, isCurrent, isPromised });
 }
 
-/** The status and the name of a refusal on one line. */
+/** The status and the error of a refusal on one line. */
 export function refusalText({ status, text }: ClientResponse): string {
   const { code, message } = refusalWords(text);
   return `${status} ${code}: ${message}`;

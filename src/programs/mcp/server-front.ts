@@ -1,6 +1,7 @@
 /**
- * MCP in front of one AGTP server: what it lists is listed, a call is a request of the pair that the
- * tool stands for. A server that is away is an error of each call; the next one connects anew.
+ * Serves MCP in front of one AGTP server: its tools are listed, and a call becomes a request for
+ * the tool's method and path. If the server is unreachable, each call fails; the next one
+ * reconnects.
  */
 import {
   type CallToolResult,
@@ -46,11 +47,11 @@ interface MadeCall {
   readonly parameters: JsonRecord;
 }
 
-/** A list is asked for again after so long, and not sooner. */
+/** The age after which a request to list tools fetches the list again. */
 const LIST_MS = 3_000;
-/** A call goes by a list of this age at most. */
+/** The maximum age of a list that calls rely on. */
 const CALL_LIST_MS = 60_000;
-/** Calls that wait for an operator. */
+/** The maximum number of calls that wait for an operator. */
 const MAX_WAITING = 256;
 
 export class ServerFront {
@@ -69,7 +70,7 @@ export class ServerFront {
     this.tasks = new FrontTasks(({ fields = NO_FIELDS, ...request }) => this.#ask(request, fields));
   }
 
-  /** Hears when the tools are others than those that the client was shown. */
+  /** Sets the listener for tools that differ from those that the client was shown. */
   watch(onChanged: () => void): void {
     this.#list.watch(onChanged);
   }
@@ -109,11 +110,11 @@ export class ServerFront {
     return { contents: [{ uri, mimeType, text: response.text }] };
   }
 
-  /** Answers `tools/call`. Throws what is an error of the protocol. */
+  /** Answers `tools/call`. Throws protocol errors. */
   async call(call: FrontCall): Promise<CallToolResult> {
     const fields = metaFields(recordIn(call.meta));
     if (typeof fields === "string") throw invalidParams(fields);
-    // The library has read the message: its digits are gone.
+    // The library has parsed the message, so such a number has already lost digits.
     const [lost] = findRounded(call.arguments) ?? [];
     if (lost !== undefined) return failure(`${lost.path}: ${lost.message}`);
     try {
@@ -146,7 +147,7 @@ export class ServerFront {
     return this.#make(made, call, new Map([...fields, ["escalation-id", id]]));
   }
 
-  /** A contract that is composed is agreed with the answer, and is a tool from then on. */
+  /** The answer to a proposal accepts a composed contract, which becomes a tool. */
   async #propose(
     { arguments: input, meta, signal, isCurrent }: FrontCall,
     fields: Fields,
@@ -168,7 +169,7 @@ export class ServerFront {
     const { tool, path, parameters } = made;
     const { signal, isCurrent } = call;
     const { method, contract } = tool;
-    // A server would take such parameters for an envelope: they are put in one.
+    // The server would mistake these parameters for an envelope, so they are wrapped in one.
     const envelope = unwrapEnvelope(parameters, method).parameters !== parameters;
     const request = { method, path, parameters, envelope };
     const isPresented = contract === undefined || fields.has(PRESENTED);
@@ -183,14 +184,14 @@ export class ServerFront {
     if (following === undefined || !call.knowsTasks) {
       return responseResult(response, following, asked);
     }
-    // A task that waits for an operator brings the escalation that it waits for by then.
+    // The escalation of an earlier approval is dropped: the task adds the one it waits for.
     const lasting = new Map([...all].filter(([name]) => name !== "escalation-id"));
     const begun = { tool: call.name, request: { ...request, fields: lasting }, asked };
     const task = taskView(this.tasks.begin(begun, following));
     return { resultType: "task", ...task } as unknown as CallToolResult;
   }
 
-  /** A tool that a list of some age does not have may be new. */
+  /** A tool that is missing in an older list may be new. */
   async #find(name: string): Promise<ServerTool | undefined> {
     const known = (await this.#list.view(CALL_LIST_MS)).tools.byName.get(name);
     return known ?? (await this.#list.view(LIST_MS)).tools.byName.get(name);
@@ -209,7 +210,7 @@ export class ServerFront {
     }
   }
 
-  /** A person is told once that a server is away, and that it is back. */
+  /** Reports once that a server is unreachable, and once that it is back. */
   #noteAway(error: unknown): void {
     const isAway = error !== undefined;
     if (isAway === this.#isAway) return;
@@ -227,14 +228,14 @@ function asProtocolError(error: unknown): never {
 
 type Fields = ReadonlyMap<string, string>;
 const NO_FIELDS: Fields = new Map();
-/** Statuses of a pair that is another one than the list says. */
+/** Statuses that suggest that the endpoint has changed since it was listed. */
 const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 
 interface FrontParts {
   readonly client: AgtpClient;
-  /** The agent that the server is asked as. */
+  /** The caller's identity. */
   readonly caller: Pick<ClientRequest, "agentId" | "scopes" | "headers">;
-  /** Named by flags of the program. */
+  /** The trust options of the program. */
   readonly trust: TrustFlags;
   tell(message: string): void;
   /** Milliseconds. */

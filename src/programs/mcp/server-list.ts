@@ -1,6 +1,6 @@
 /**
- * The tools of a server as they are now: its list, its manifest and the scopes of the caller, asked for
- * again once they are old. Who has been shown a list hears when it has become another one.
+ * The current tools of a server: its list, its manifest and the caller's scopes, refreshed once
+ * they are old. A client that was shown a list is notified when it changes.
  */
 import { hash } from "node:crypto";
 import { isRecord, textIn } from "../../base/json-value.ts";
@@ -34,12 +34,12 @@ interface ServerView {
 interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
   readonly agentId: string | undefined;
-  /** The scopes that it claims; undefined: those that it holds. */
+  /** The scopes to claim; undefined for those that the agent holds. */
   readonly scopes: readonly string[] | undefined;
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
-  /** How often a list that somebody was shown is looked at. */
+  /** The interval at which a list that a client was shown is checked for changes. */
   readonly lookMs: number;
 }
 
@@ -48,7 +48,7 @@ const MANIFEST: ClientRequest = {
   ...{ method: "DISCOVER", path: "/", timeoutMs: TIMEOUT_MS },
   headers: [["Accept", MANIFEST_TYPE]],
 };
-/** A doubt is followed up at most so often. */
+/** The minimum time between refreshes because of a doubt. */
 const DOUBT_MS = 1_000;
 
 export class ServerList {
@@ -67,32 +67,32 @@ export class ServerList {
     this.#contracts = new ServerContracts(parts);
   }
 
-  /** The tools, as they were so long ago at most. */
+  /** The tools, at most `maxAgeMs` old. */
   view(maxAgeMs: number): Promise<ServerView> {
     const at = this.#parts.now();
     if (this.#known !== undefined && at - this.#known.at < maxAgeMs) return this.#known.view;
     const view = this.#load();
     const asked = { view, at };
     this.#known = asked;
-    // The next one asks again: the server may be back.
+    // Discards the failure, so that the next call tries again.
     view.catch(() => {
       if (this.#known === asked) this.#known = undefined;
     });
     return view;
   }
 
-  /** Hears from now on that the tools are others than those that were shown. */
+  /** Sets the listener for tools that differ from those last shown. */
   watch(onChanged: () => void): void {
     this.#onChanged = onChanged;
   }
 
-  /** Notes that somebody is shown a view, and looks whether it stays as it is. */
+  /** Remembers the tools that a client was shown, and begins to check them for changes. */
   show({ tools }: ServerView): void {
     this.#shown = digestOf(tools);
     this.#timer ??= setInterval(() => void this.#look(), this.#parts.lookMs).unref();
   }
 
-  /** An answer did not fit the list: it is asked for again soon. */
+  /** Refreshes the list soon, because an answer did not fit it. */
   doubt(): void {
     if (this.#shown === undefined) return;
     this.#doubt ??= setTimeout(() => {
@@ -107,7 +107,7 @@ export class ServerList {
     this.#shown = undefined;
   }
 
-  /** Manifest and contracts say whether anything is new; a server that is away is asked again later. */
+  /** Compares versions of the manifest and ids of contracts; an unreachable server is checked again later. */
   async #look(): Promise<void> {
     const { version } = this.#manifest;
     const asking = Promise.all([this.#askManifest(), this.#contracts.ids()]);
@@ -155,7 +155,7 @@ export class ServerList {
     this.#onChanged();
   }
 
-  /** A server that shows its manifest to others has tools all the same. */
+  /** The manifest; a server that does not show it to the caller may still have tools. */
   async #askManifest(): Promise<ServerManifest> {
     const response = await this.#parts.ask(MANIFEST);
     return readManifest(response) ?? NO_MANIFEST;
@@ -185,16 +185,16 @@ function digestOf({ sorted }: ServerTools): string {
   return hash("sha256", JSON.stringify(described));
 }
 
-/** The part of a manifest that tools are described by. */
+/** The part of a manifest that describes tools. */
 interface ServerManifest {
   readonly serverId: string | undefined;
-  /** Another one where the manifest is another one. */
+  /** Changes whenever the manifest changes. */
   readonly version: string | undefined;
-  /** By method and path. */
+  /** Output schemas by method and path. */
   readonly outputs: ReadonlyMap<string, JsonSchema>;
 }
 
-/** Said of a server whose manifest cannot be had. */
+/** Stands in for an unavailable manifest. */
 const NO_MANIFEST: ServerManifest = {
   serverId: undefined,
   version: undefined,
@@ -202,9 +202,8 @@ const NO_MANIFEST: ServerManifest = {
 };
 
 /**
- * The documents of a server beside its list of tools, read as a stranger's: its manifest has the
- * output schemas, the identity document of the caller the scopes that it holds. Reads the manifest;
- * undefined where the answer is none.   AGTP-API §8
+ * Reads the manifest, which is untrusted, for the output schemas; undefined if the answer is not
+ * one.   AGTP-API §8
  */
 function readManifest({ status, headers, body }: ClientResponse): ServerManifest | undefined {
   if (status !== 200 || !isRecord(body)) return undefined;
@@ -218,13 +217,13 @@ function readManifest({ status, headers, body }: ClientResponse): ServerManifest
   }
   return {
     serverId: headers.get("server-id"),
-    // An operator may fix the version; the tag is of the octets.
+    // The tag depends on the octets, whereas an operator may fix the version.
     version: headers.get("etag") ?? textIn(version),
     outputs,
   };
 }
 
-/** The scopes of an identity document; undefined where it says nothing of them. */
+/** Reads the scopes of an identity document; undefined if it has none. */
 function readScopes({ status, body }: ClientResponse): readonly string[] | undefined {
   if (status !== 200 || !isRecord(body)) return undefined;
   const { requires, scopes_accepted: accepted } = body;
@@ -233,7 +232,7 @@ function readScopes({ status, body }: ClientResponse): readonly string[] | undef
   return held.filter((scope) => typeof scope === "string");
 }
 
-/** The tools, as clients are shown them. */
+/** The program's own tools, as clients see them. */
 export const OWN_TOOLS: readonly ListedTool[] = [
   { name: APPROVED_CALL, description: withOutput(APPROVED_CALL_TOOL, {}) },
   { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },

@@ -1,7 +1,6 @@
 /**
- * The tools that a server lists, read as a stranger's: DISCOVER /tools of any AGTP server, in the order
- * of names. An entry that cannot be called, or that clients would not take, is left out.
- * AGTP-API §5.8.4
+ * Reads the tools that an AGTP server lists in DISCOVER /tools, which is untrusted, sorted by name.
+ * Entries that cannot be called, or that clients would reject, are left out. AGTP-API §5.8.4
  */
 
 import type { Tool } from "@modelcontextprotocol/server";
@@ -16,21 +15,21 @@ import { toolInputSchema, withOutput } from "../../modules/mcp/tools/tool-descri
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-/** A tool, and the pair that it stands for. */
+/** A tool, with its method and path. */
 export interface ServerTool extends ListedTool {
   readonly method: string;
-  /** May have parameters. */
+  /** May contain parameters. */
   readonly path: string;
-  /** The contract that it is called under. */
+  /** The contract that calls present. */
   readonly contract?: string;
 }
 
 export interface ServerTools {
   /** The tools that the caller is shown. */
   readonly sorted: readonly ServerTool[];
-  /** Every tool: whether one may be called is for the server to say. */
+  /** Every tool: the server decides which may be called. */
   readonly byName: ReadonlyMap<string, ServerTool>;
-  /** How many entries are no tools that can be called. */
+  /** The number of entries that are no callable tools. */
   readonly leftOut: number;
 }
 
@@ -40,11 +39,11 @@ const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
 interface ToolFacts {
   outputOf(pair: string): JsonSchema | undefined;
-  /** True if the caller holds these scopes. */
+  /** Returns true if the caller holds these scopes. */
   isGranted(requiredScopes: readonly unknown[]): boolean;
 }
 
-/** Reads a body of DISCOVER /tools; undefined where it is no list. */
+/** Reads a body of DISCOVER /tools; undefined if it is not a list. */
 export function readServerTools(body: unknown, facts: ToolFacts): ServerTools | undefined {
   if (!Array.isArray(body)) return undefined;
   const byName = new Map<string, ServerTool>();
@@ -86,7 +85,7 @@ function readTool(entry: unknown, facts: ToolFacts): ServerTool | undefined {
   };
 }
 
-/** Some servers have it in the list already. */
+/** The output schema in the list, which some servers include. */
 function outputOf({ outputSchema }: JsonRecord): JsonSchema | undefined {
   return isRecord(outputSchema) ? outputSchema : undefined;
 }
@@ -105,7 +104,7 @@ function readHints(annotations: unknown): Record<string, boolean> {
 
 interface ContractParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
-  /** The caller's Agent-ID; undefined: whatever is listed is taken for its own. */
+  /** The caller's Agent-ID; if undefined, every listed contract counts as its own. */
   readonly agentId: string | undefined;
 }
 
@@ -117,38 +116,38 @@ interface Entry {
 
 type Described = Omit<ServerTool, "name"> & { readonly tool: Omit<Tool, "name"> };
 
-/** More are callable, and are no tools. */
+/** The maximum number of contracts that become tools; the others remain callable. */
 const MAX_TOOLS = 50;
 const TIMEOUT_MS = 30_000;
-/** Said of a contract that has to be asked for again. */
+/** The result for a contract whose description has to be requested again. */
 const NOT_NOW = "not now";
 const METHOD = /^[A-Z][A-Z_-]{0,63}$/;
 const PATH = /^\/\S{0,2047}$/;
 
 /**
- * The contracts of the caller as tools: those that `DISCOVER /contracts` lists as its own, described as
- * INSPECT shows them. A pair is one tool, whose newest contract is called, and keeps its name as long
- * as the program runs.   AGTP-API §5.8.7
+ * The caller's contracts as tools: those that `DISCOVER /contracts` lists as its own, with
+ * INSPECT's description. Contracts for the same method and path are one tool, which uses the newest
+ * and keeps its name while the program runs.   AGTP-API §5.8.7
  */
 export class ServerContracts {
   readonly #parts: ContractParts;
-  /** By id, so that none is asked for twice. */
+  /** Descriptions by contract id, so that each is requested once. */
   #described: ReadonlyMap<string, Described | undefined> = new Map();
-  /** By pair. */
+  /** Tool names by method and path. */
   readonly #names = new Map<string, string>();
-  /** Those that the server listed last, for when it cannot say. */
+  /** The last listed contracts, used while the server cannot list them. */
   #listed: readonly Entry[] = [];
 
   constructor(parts: ContractParts) {
     this.#parts = parts;
   }
 
-  /** The ids of the contracts that are tools now; one text, to be compared. */
+  /** The ids of the contracts that are tools, as one text for comparisons. */
   async ids(): Promise<string> {
     return (await this.#entries()).map(({ synthesisId }) => synthesisId).join(" ");
   }
 
-  /** The tools, none of them named as another one is. */
+  /** The tools, with names that are not taken. */
   async tools(isTaken: (name: string) => boolean): Promise<readonly ServerTool[]> {
     const entries = await this.#entries();
     const described = await Promise.all(
@@ -162,7 +161,7 @@ export class ServerContracts {
     );
   }
 
-  /** The newest of each pair; a server that lists none has none. */
+  /** The newest contract for each method and path; none if the server does not list contracts. */
   async #entries(): Promise<readonly Entry[]> {
     const asking = { method: "DISCOVER", path: "/contracts", timeoutMs: TIMEOUT_MS };
     const { status, body } = await this.#parts.ask(asking);
@@ -183,7 +182,7 @@ export class ServerContracts {
     return [...newest.values()].slice(0, MAX_TOOLS);
   }
 
-  /** Undefined: it is no tool. */
+  /** The description of a contract; undefined if it cannot be a tool. */
   async #describe(entry: Entry): Promise<Described | typeof NOT_NOW | undefined> {
     const { synthesisId } = entry;
     if (this.#described.has(synthesisId)) return this.#described.get(synthesisId);
@@ -216,7 +215,7 @@ function readEntry(one: unknown, agentId: string | undefined) {
   const { synthesis_id: synthesisId, method, path, issued_at: issuedAt } = one;
   if (typeof synthesisId !== "string" || !METHOD.test(String(method))) return undefined;
   if (!PATH.test(String(path))) return undefined;
-  // An agent that sees everything is shown others' contracts, which only they can call.
+  // A privileged agent is also shown others' contracts, which only their agents can call.
   if (agentId !== undefined && one["originating_agent_id"] !== agentId) return undefined;
   return { synthesisId, method: String(method), path: String(path), issuedAt: String(issuedAt) };
 }

@@ -1,7 +1,7 @@
 /**
- * `agtp-openapi`: OpenAPI documents in and out. The exit code is 0 when it was done, 1 when the
+ * `agtp-openapi`: imports and exports OpenAPI documents. The exit code is 0 on success, 1 when the
  * document or the command is refused or `--strict` finds something to review, 2 when it could not
- * be asked.
+ * be carried out.
  */
 
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `agtp-openapi import`: reads a document, drafts a deployment and writes it. Nothing is written
- * unless all of it can be, and nothing that is there is replaced unless that is asked for.
+ * `agtp-openapi import`: reads a document, drafts a deployment and writes it. Either every file is
+ * written or none, and existing files are only replaced on request.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -33,9 +33,9 @@ import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 
-/** The file of `--ca` in the deployment. */
+/** The deployment's file for `--ca`. */
 const UPSTREAM_CA = "tls/upstream-ca.pem";
-/** Documents with fewer operations are done before anybody reads of it. */
+/** The number of operations from which progress is reported; smaller documents are done at once. */
 const LONG_DOCUMENT = 100;
 const PROGRESS_STEP = 50;
 const MAX_SHOWN_FAULTS = 12;
@@ -60,7 +60,7 @@ export const importCommand: Command = command({
   run,
 });
 
-/** Imports; false where --strict finds something to review. */
+/** Imports the document; returns false if --strict finds something to review. */
 async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const { spec, output, strict = false, force = false, json = false } = line;
   if (line.baseUrl !== undefined) {
@@ -80,7 +80,7 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
     onProgress: (done, total) => report(done, total, terminal),
   });
   if (result.kind === "fault") throw refusal(spec, [result.message]);
-  // Of a large document this takes long: what refuses it has been told by then.
+  // Done late, because validation of a large document takes long, and refusals come first.
   const warnings = [...references.describeDangling(), ...(await validateDocument(document))];
   const { imported } = result;
   const files = importFiles(imported, warnings, catalog);
@@ -127,7 +127,7 @@ function report(done: number, total: number, { err }: Terminal): void {
   err.write(`${done} of ${total} operations\n`);
 }
 
-/** Endpoint files of another origin: the daemon will load them as well. */
+/** Endpoint files from other sources, which the daemon loads as well. */
 function earlierEndpoints(directory: string, written: ReadonlySet<string>): readonly string[] {
   try {
     return readdirSync(join(directory, "endpoints"), { recursive: true, encoding: "utf8" })

@@ -1,6 +1,6 @@
 /**
- * The endpoints of a deployment directory, for an export: configuration, catalog and endpoint files
- * as the daemon reads them, but for the values of variables, which no export shows.
+ * Loads the endpoints of a deployment directory for an export: configuration, catalog and endpoint
+ * files as the daemon reads them, except values of variables, which exports do not contain.
  */
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
@@ -24,7 +24,7 @@ interface LoadedSource {
   readonly problems: readonly Problem[];
 }
 
-/** Fits wherever an endpoint file may have a variable that matters for its being valid. */
+/** Valid wherever the validity of an endpoint file depends on a variable. */
 const STAND_IN = "https://unset.invalid/";
 
 interface LoadedDefinitions {
@@ -33,7 +33,7 @@ interface LoadedDefinitions {
   readonly problems: readonly Problem[];
 }
 
-/** Loads the endpoint files of a configuration; what has a problem is left out. */
+/** Loads the endpoint files of a configuration; files with a problem are left out. */
 export function loadDefinitions(
   config: Config,
   environment: Environment,
@@ -57,7 +57,7 @@ export function loadDefinitions(
   return { catalog, problems, definitions: endpoints.map(({ definition }) => definition) };
 }
 
-/** Loads what a configuration file describes. */
+/** Loads the deployment of a configuration file. */
 export function loadExportSource(configPath: string, given: Environment): LoadedSource {
   const { config, problems, environment } = loadConfig(configPath, given);
   if (config === undefined) return { problems };
@@ -83,7 +83,7 @@ export function loadExportSource(configPath: string, given: Environment): Loaded
   };
 }
 
-/** Variables that are not set are given something, because their values do not matter here. */
+/** Gives unset variables a stand-in, because exports do not contain their values. */
 function withStandIns(config: Config, environment: Environment): Environment {
   const { files } = readDeploymentFiles({
     directory: config.directory,
@@ -97,7 +97,7 @@ function withStandIns(config: Config, environment: Environment): Environment {
   return { ...Object.fromEntries(unset.map((name) => [name, STAND_IN])), ...environment };
 }
 
-/** Tells whether nothing that matters for an export is wrong. */
+/** Returns true if no problem affects the export. */
 export function isComplete({ source, problems }: LoadedSource): boolean {
   return source !== undefined && !problems.some(isError);
 }

@@ -1,4 +1,4 @@
-/** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
+/** The commands of `agtp-rpc`, each of which calls one method. */
 import { given, type JsonRecord } from "../../base/json-value.ts";
 import {
   type ArgumentTable,
@@ -9,7 +9,7 @@ import {
 } from "../shell/command.ts";
 import { type CallLine, runCall } from "./run-call.ts";
 
-/** Each prints JSON whether it is asked to or not. */
+/** The options for the output's form, although every command prints JSON anyway. */
 const FORM_OPTIONS = {
   "--json": "print JSON, as is done anyway",
   "--ndjson": "print items one a line",
@@ -24,7 +24,7 @@ interface Call<A extends ArgumentTable, O extends OptionTable> {
   readonly options?: O;
   readonly method: string;
   readonly params?: (line: Line<A, O>) => JsonRecord;
-  /** The member of the result that the file of an option gets. */
+  /** The member of the result that an option's file receives. */
   readonly write?: (line: Line<A, O>) => CallLine["write"];
 }
 

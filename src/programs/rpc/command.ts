@@ -1,7 +1,7 @@
 /**
- * `agtp-rpc`: the protocol on standard input and output, or one command of it. Results are JSON on
- * standard output; what went wrong is JSON on standard error, and the exit code is 1.
- * agentcli protocol "Transport"
+ * `agtp-rpc`: serves the protocol on standard input and output, or runs one command. Results are
+ * JSON on standard output; errors are JSON on standard error, with exit code 1. agentcli protocol
+ * "Transport"
  */
 
 import type { Readable, Writable } from "node:stream";
@@ -69,8 +69,8 @@ interface ServeOptions extends MethodContext {
 }
 
 /**
- * Serves the protocol on two streams: the ready notification, then one answer after the other, in the
- * order of the requests. Resolves when the input has ended, or when nobody reads the output any more.
+ * Serves the protocol on two streams: the ready notification, then one answer per request, in
+ * order. Resolves when the input has ended, or the reader of the output has gone.
  */
 export async function serveProtocol(options: ServeOptions): Promise<void> {
   const { input, report } = options;
@@ -89,13 +89,13 @@ export async function serveProtocol(options: ServeOptions): Promise<void> {
       if (output.isGone) return;
     }
   } catch (error) {
-    // An input that breaks off has ended.
+    // An aborted input counts as ended.
     report(error);
   }
   await answer(reader.end());
 }
 
-/** Writes one message a line, and waits for whoever reads them. */
+/** Writes one message per line, and waits while the reader is slow. */
 class Lines {
   readonly #stream: Writable;
   #wake: () => void = () => undefined;

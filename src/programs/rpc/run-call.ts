@@ -1,4 +1,4 @@
-/** One call of a method: its parameters read, its result printed or written, its failure said. */
+/** Runs one call of a method: reads its parameters, prints or writes its result, reports its failure. */
 
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -29,12 +29,12 @@ export interface CallLine {
   readonly method: string;
   readonly params: JsonRecord;
   readonly manifest?: string;
-  /** The member of the result that is written to a file, and the file. */
+  /** The member of the result to write to a file, and the file. */
   readonly write?: { readonly member: string; readonly file: string } | undefined;
   readonly isNdjson: boolean;
 }
 
-/** Calls, prints, and answers the exit code. */
+/** Makes the call, prints the result, and returns the exit code. */
 export async function runCall(line: CallLine, terminal: Terminal): Promise<number> {
   const { environment, directory, err } = terminal;
   const context = {
@@ -52,7 +52,7 @@ export async function runCall(line: CallLine, terminal: Terminal): Promise<numbe
   return 0;
 }
 
-/** The command line says how results are printed, or else the environment. */
+/** The output's form, from the command line, else from the environment. */
 function readForm({ isNdjson }: CallLine, env: Environment): "json" | "ndjson" | Failure {
   const { AGENTCLI_OUTPUT: wanted = "" } = env;
   if (wanted !== "" && wanted !== "json" && wanted !== "ndjson") {
@@ -62,7 +62,7 @@ function readForm({ isNdjson }: CallLine, env: Environment): "json" | "ndjson" |
   return isNdjson || wanted === "ndjson" ? "ndjson" : "json";
 }
 
-/** Defaults from the environment, where the command line says nothing. */
+/** Reads defaults from the environment for options that the command line omits. */
 export function readDefaults(env: Environment, db: string | undefined): MethodDefaults {
   const dbPath = db ?? env["AGENTCLI_SCHEDULER_DB"];
   const { AGENTCLI_SCHEDULER_PREFIX: prefix, AGENTCLI_SCHEDULER_BIN: bin } = env;
@@ -121,7 +121,7 @@ function print(result: JsonRecord, isNdjson: boolean): string {
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** The value that was read: any JSON. */
+/** The parsed value, which may be any JSON. */
 interface ManifestInput {
   readonly kind: "input";
   readonly value: unknown;
@@ -147,16 +147,15 @@ function parse(text: string, where: string): ManifestInput | Failure {
   } catch (error) {
     return invalidArgument(`Invalid JSON in ${where}: ${reasonOf(error)}`);
   }
-  // A daemon does not load it.
+  // A daemon would refuse the file.
   const repeated = findRepeatedMember(text);
   if (repeated === undefined) return { kind: "input", value };
   return invalidArgument(`The JSON in ${where} has ${quoteValue(repeated)} twice in one object`);
 }
 
 /**
- * Writes JSON to a file in the present directory or below it, whole or not at all, and makes the
- * directories on the way; answers the absolute path. Links that lead out of the directory are not
- * followed.
+ * Writes JSON to a file in the current directory or below it, atomically, and creates missing
+ * directories; returns the absolute path. Links that lead out of the directory are not followed.
  */
 function writeArtifact(file: string, directory: string, value: unknown): string | Failure {
   try {
@@ -175,7 +174,7 @@ function writeArtifact(file: string, directory: string, value: unknown): string 
   }
 }
 
-/** The part of a path that is there, links resolved; a link to nowhere is a fault. */
+/** The existing part of a path, with links resolved; a dangling link is a fault. */
 function nearestPlace(path: string): string {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   return isThere || dirname(path) === path ? realpathSync(path) : nearestPlace(dirname(path));

@@ -1,4 +1,4 @@
-/** A connection to a server as flags of a command line say it: whom to trust, and as whom to ask. */
+/** Connects to a server as the options of a command line specify: the trust anchors, and the client's certificate. */
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -12,7 +12,7 @@ import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readText, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The flags about TLS, as written. */
+/** The TLS options, as written. */
 export interface TrustFlags {
   readonly ca?: string | undefined;
   readonly insecure?: boolean | undefined;
@@ -20,16 +20,16 @@ export interface TrustFlags {
   readonly key?: string | undefined;
 }
 
-/** The flags of programs in which `--key` is something else. */
+/** The TLS options of programs where `--key` has another meaning. */
 interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
   readonly clientCert?: string | undefined;
   readonly clientKey?: string | undefined;
 }
 
-/** The file of a certificate that the daemon made itself. */
+/** The file of a certificate that the daemon generated itself. */
 const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
 
-/** The URI of a server, as opposed to that of something on it. */
+/** Parses the URI of a server, as opposed to that of something on it. */
 export function parseServerUri(written: string): AgtpUri {
   const uri = parseUri(written);
   if ((uri.path ?? uri.query ?? uri.agentId) === undefined) return uri;
@@ -38,7 +38,7 @@ export function parseServerUri(written: string): AgtpUri {
   );
 }
 
-/** Asks a server, and hangs up; a text is that of a server's URI. */
+/** Connects, runs the requests, and closes the connection; a text is a server's URI. */
 export async function askServer<T>(
   flags: TrustFlags,
   uri: string | AgtpUri,
@@ -54,12 +54,12 @@ export async function askServer<T>(
   }
 }
 
-/** Tells whether a server was refused for want of trust in it, and the flags name none. */
+/** Returns true if the connection failed for lack of trust, and the options name no anchor. */
 export function isUntrusted(message: string, { ca, insecure = false }: TrustFlags): boolean {
   return message.startsWith("no trusted TLS connection") && ca === undefined && !insecure;
 }
 
-/** The flag that a request which failed may have wanted; undefined: nobody knows of one. */
+/** The option that might have prevented a failure; undefined if none is known. */
 export function hintFor(
   { code, cause, message }: AgtpClientError,
   flags: TrustFlags,
@@ -84,7 +84,7 @@ export function trustFlags({ clientCert, clientKey, ca, insecure }: ClientFlags)
   return { cert: clientCert, key: clientKey, ca, insecure };
 }
 
-/** The server to ask, and the authorities to trust. */
+/** The server's address, and the trusted CAs. */
 export function clientOptions(
   flags: TrustFlags,
   { host, port }: Pick<AgtpUri, "host" | "port">,
@@ -107,7 +107,7 @@ export function clientOptions(
   };
 }
 
-/** TLS passes over a file without certificates, and would then find that nobody is trusted. */
+/** Checked here, because TLS accepts a file without certificates and then trusts nobody. */
 function readCa(directory: string, file: string): string {
   const text = readText(directory, file);
   try {

@@ -1,6 +1,6 @@
 /**
- * A program as it is declared: its name, arguments, options with their help, sub-commands and what it
- * does. Parsing, --help, --version, suggestions and errors come from here, by `runProgram`.
+ * A declared program: its name, arguments, options with their help, sub-commands and action.
+ * `runProgram` adds parsing, --help, --version, suggestions and errors.
  */
 
 import { resolve } from "node:path";
@@ -9,44 +9,44 @@ import { formatProblem, type Problem } from "../../base/problem.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The exit code; true or nothing is 0, false is 1. */
+/** The exit code; true or undefined is 0, false is 1. */
 export type Outcome = number | boolean | undefined;
 
 interface CommandDetails {
-  /** With the program's name before it, if it is called on its own: `agtpd doctor`. */
+  /** Includes the program's name if it is called on its own: `agtpd doctor`. */
   readonly name: string;
   readonly description: string;
   readonly args?: ArgumentTable;
   readonly options?: OptionTable;
-  /** Shown behind the options: examples, exit codes. */
+  /** Shown after the options: examples, exit codes. */
   readonly notes?: string;
-  /** Messages are shown whole, on several lines where they have them. */
+  /** True if messages are shown in full, on several lines if necessary. */
   readonly hasLongMessages?: true;
   readonly commands?: readonly Command[];
-  /** Commands that are programs of their own, with a `--version` and notes. */
+  /** Commands that are separate programs, with their own `--version` and notes. */
   readonly programs?: readonly SubProgram[];
 }
 
-/** A command with its options erased; `command` makes one. */
+/** A command with its option types erased; created by `command`. */
 export interface Command extends CommandDetails {
   readonly run?: (line: never, terminal: Terminal) => Outcome | Promise<Outcome>;
 }
 
-/** A program below another one; it is loaded when it is called. */
+/** A program below another one, loaded when it is called. */
 export interface SubProgram {
-  /** Without the name of the program above. */
+  /** Without the name of the parent program. */
   readonly name: string;
-  /** As --help of the program above has it; there are its notes instead where it is absent. */
+  /** The line in the parent's --help; if absent, the parent's notes mention it instead. */
   readonly description?: string;
   load(): Command | Promise<Command>;
 }
 
-/** A command to be declared; the types of its line come from its tables. */
+/** The declaration of a command; its tables determine the type of `line`. */
 interface CommandDeclaration<A extends ArgumentTable, O extends OptionTable>
   extends CommandDetails {
   readonly args?: A;
   readonly options?: O;
-  /** @throws AgtpClientError (exit code 2) or CommandRefusal (1), shown to the person who asks. */
+  /** @throws AgtpClientError (exit code 2) or CommandRefusal (1), whose message is shown */
   readonly run: (line: Line<A, O>, terminal: Terminal) => Outcome | Promise<Outcome>;
 }
 
@@ -59,7 +59,7 @@ export function command<const A extends ArgumentTable = None, const O extends Op
   return declaration;
 }
 
-/** The answer no, which ends a command with exit code 1; the message is for people, `problems` are those of files in it. */
+/** A refusal, which ends a command with exit code 1; the message is for people, `problems` are those in files. */
 export class CommandRefusal extends Error {
   readonly problems: readonly Problem[];
 
@@ -70,7 +70,7 @@ export class CommandRefusal extends Error {
   }
 }
 
-/** Files keep a command from being asked: exit code 2, and `--json` tells each problem by its file and key. */
+/** Problems in files that prevent a command: exit code 2, and `--json` lists each with its file and key. */
 export class FileProblems extends AgtpClientError {
   readonly problems: readonly Problem[];
 
@@ -82,14 +82,14 @@ export class FileProblems extends AgtpClientError {
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** The text of a file; a relative path starts at `directory`. */
+/** Reads a file; a relative path starts at `directory`. */
 export function readText(directory: string, file: string): string {
   const read = readBoundedFile(resolve(directory, file), MAX_FILE_BYTES);
   if (read.text !== undefined) return read.text;
   throw usage(`${JSON.stringify(file)} ${read.fault}`);
 }
 
-/** The command line asks for something that cannot be. */
+/** Creates the error for an invalid command line. */
 export function usage(message: string): AgtpClientError {
   return new AgtpClientError("ERR_AGTP_REQUEST", message);
 }
@@ -97,24 +97,27 @@ export function usage(message: string): AgtpClientError {
 /** An option's help, and how it is read. */
 export interface OptionDetails {
   readonly help: string;
-  /** Taken where the option is not written. */
+  /** Used if the option is absent. */
   readonly default?: unknown;
   readonly choices?: readonly string[];
-  /** Offered by shells; the command itself says what else it takes. */
+  /** Completions offered by shells; the command may accept other values. */
   readonly words?: OfferedWords;
   readonly isRequired?: true;
-  /** It may be written several times, and is a list. */
+  /** True if the option may be repeated, which makes a list. */
   readonly isRepeated?: true;
-  /** Its text is a list with commas, to which each time that it is written adds. */
+  /** True if the text is a comma-separated list; repeated options add to it. */
   readonly isJoined?: true;
-  /** @throws InvalidValue for a text that is none. */
+  /** @throws InvalidValue for an invalid text */
   readonly parse?: (text: string) => unknown;
 }
 
-/** Words to offer, or those of the deployment that somebody stands in: ids of its agents, methods and paths of its endpoints. */
+/**
+ * Fixed words, or names from the deployment in the current directory: ids of its agents, methods
+ * and paths of its endpoints.
+ */
 export type OfferedWords = readonly string[] | "agents" | "endpoints";
 
-/** An argument's help, and the words that a shell offers for it. */
+/** An argument's help, and the words that shells offer for it. */
 interface ArgumentDetails {
   readonly help: string;
   readonly words: OfferedWords;
@@ -122,14 +125,14 @@ interface ArgumentDetails {
 
 /** Options by their flags: `-i, --include`, `--ca <file>`, `--key [file]`, `--no-agent`. */
 export type OptionTable = Readonly<Record<string, string | OptionDetails>>;
-/** Arguments by name, with what --help says of them: `<uri>`, `[path]`, `[files...]`. */
+/** Arguments by name, with their help: `<uri>`, `[path]`, `[files...]`. */
 export type ArgumentTable = Readonly<Record<string, string | ArgumentDetails>>;
 
 type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** The last of several names counts. */
+/** If there are several names, the last counts. */
 type OptionName<Flags extends string> = Flags extends `${string}, ${infer Last}`
   ? OptionName<Last>
   : Flags extends `--no-${infer Name}`
@@ -163,7 +166,7 @@ type AlwaysThere =
   | { readonly isRequired: true }
   | { readonly isRepeated: true };
 
-/** The options of a table, as written. */
+/** The parsed options of a table. */
 export type Options<Table> = {
   readonly [Flags in keyof Table & string as Table[Flags] extends AlwaysThere
     ? OptionName<Flags>
@@ -188,5 +191,5 @@ type Arguments<Table> = {
       : never]?: string;
 };
 
-/** A command line that was read. */
+/** A parsed command line. */
 export type Line<ArgumentsOf, OptionsOf> = Arguments<ArgumentsOf> & Options<OptionsOf>;

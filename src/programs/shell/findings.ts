@@ -1,30 +1,30 @@
 /**
- * Findings: what a program tells an operator is wrong or worth a look. Each program has its words for
- * them and its own JSON; bounding, counting and colours are the same.
+ * Findings: problems and remarks that a program reports to an operator. Programs have their own
+ * wording and JSON; bounds, counts and colours are shared.
  */
 import pc from "picocolors";
 import { describeProblem, type Problem } from "../../base/problem.ts";
 import { defuseLine, type Output } from "./terminal.ts";
 
-/** An error is serious, a warning should be looked at; a note is good to know. */
+/** An error is serious, a warning needs attention, a note is information. */
 export type Severity = "error" | "warning" | "note";
 
 export interface Finding {
   readonly severity: Severity;
   readonly rule: string;
-  /** Relative to the deployment directory where it lies there; "" where there is only one, or none. */
+  /** Relative to the deployment directory if it is inside; "" if there is only one file, or none. */
   readonly file: string;
-  /** Dotted key or JSON Pointer in the file; "" for the whole of it. */
+  /** Dotted key or JSON Pointer in the file; "" for the whole file. */
   readonly key: string;
-  /** Lower case, no full stop: what is so. */
+  /** The fact, in lower case without a full stop. */
   readonly message: string;
-  /** Lower case, no full stop: what to do about it. */
+  /** The remedy, in lower case without a full stop. */
   readonly hint?: string;
 }
 
 const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];
 
-/** The number of findings of each severity, the most serious first. */
+/** Counts findings by severity, most serious first. */
 export function countFindings(
   findings: readonly Pick<Finding, "severity">[],
 ): readonly (readonly [severity: Severity, count: number])[] {
@@ -33,7 +33,7 @@ export function countFindings(
   });
 }
 
-/** `2 errors`, `1 warning`: a text for each severity that there is, in a program's own words. */
+/** `2 errors`, `1 warning`: a text for each severity that occurs, in a program's own words. */
 export function describeCounts(
   findings: readonly Pick<Finding, "severity">[],
   words: Partial<Readonly<Record<Severity, string>>> = {},
@@ -43,7 +43,7 @@ export function describeCounts(
     .map(([severity, count]) => `${count} ${words[severity] ?? severity}${count === 1 ? "" : "s"}`);
 }
 
-/** The word that a line of a report begins with, in its column and colour. */
+/** The word at the beginning of a report's line, padded and coloured. */
 export function severityMark(
   severity: Severity | "ok",
   { hasColour }: Output,
@@ -54,7 +54,7 @@ export function severityMark(
   return paint[severity](word.padEnd(7));
 }
 
-/** Prints what the loaders say of files, a line each. */
+/** Prints problems of files, one per line. */
 export function printProblems(problems: readonly Problem[], err: Output, program = ""): void {
   const prefix = program === "" ? "" : `${program}: `;
   for (const problem of problems) err.write(`${prefix}${defuseLine(describeProblem(problem))}\n`);

@@ -1,6 +1,6 @@
 /**
- * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
- * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
+ * The shell commands from drafted endpoints to a first governed call: an agent with a scope, the
+ * review marks, the checks, the daemon, and a call that fits the input schema.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -23,29 +23,29 @@ interface DraftedCall {
 }
 
 interface FirstCallPlace {
-  /** The deployment, wherever the reader stands. */
+  /** The path of the deployment, independent of the current directory. */
   readonly home: string;
-  /** The deployment as the command line has it; undefined: where the reader stands. */
+  /** The deployment on the command line; undefined for the current directory. */
   readonly directory?: string;
-  /** The directory of the endpoint files, from the deployment's. */
+  /** The directory of the endpoint files, relative to the deployment. */
   readonly endpoints: string;
-  /** The scope of an agent where no endpoint asks for any. */
+  /** The agent's scope if no endpoint requires one. */
   readonly scope: string;
   readonly hasVariables: boolean;
   readonly hasKey: boolean;
-  /** The directory of its agents, from the deployment's; undefined: the usual one. */
+  /** The directory of the agents, relative to the deployment; undefined for the default. */
   readonly agents?: string;
-  /** That of the server; undefined: the usual one. */
+  /** The port of the server; undefined for the default. */
   readonly port?: number;
 }
 
-/** Commands before the daemon, and those in another terminal beside it. */
+/** Commands to run before the daemon, and those in another terminal beside it. */
 interface FirstCall {
   readonly before: readonly string[];
   readonly beside: readonly string[];
 }
 
-/** The commands; those beside the daemon end with a call of the endpoint that changes least. */
+/** Builds the commands; the last one calls the endpoint with the least effect. */
 export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace): FirstCall {
   const { home, directory, endpoints, scope, hasVariables, hasKey, agents = AGENTS } = place;
   const scopes = new Set(calls.flatMap(({ table }) => textsIn(table["required_scopes"])));
@@ -77,7 +77,7 @@ export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace):
   };
 }
 
-/** A name whose files are not there yet: an agent keeps the scopes that it was issued with. */
+/** A name without files yet, because an existing agent keeps the scopes that it was issued with. */
 function freeName(agents: string): string {
   const isTaken = (name: string): boolean =>
     ["genesis", "agent"].some((kind) => existsSync(join(agents, `${name}.${kind}.json`)));
@@ -86,7 +86,7 @@ function freeName(agents: string): string {
   return name;
 }
 
-/** The commands as they are told after an import. */
+/** The commands as printed after an import. */
 export function firstCallText({ before, beside }: FirstCall): string {
   const lines = [
     "next, to the first call:",
@@ -102,7 +102,7 @@ function noted(command: string, remark: string): string {
   return `${command.padEnd(WIDTH)}  # ${remark}`;
 }
 
-/** Least for what only reads and asks for little. */
+/** Lowest for endpoints that only read and require few inputs. */
 function weight({ table }: DraftedCall): number {
   const { impact } = recordIn(table["semantic"]);
   const changes = ["informational", "reversible"].indexOf(String(impact));
@@ -120,17 +120,17 @@ function callOf({ method, path, table }: DraftedCall, { port }: FirstCallPlace):
   const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = input.get(name) ?? "1";
     input.delete(name);
-    // Half of a surrogate pair has no encoding.
+    // A lone surrogate cannot be percent-encoded.
     return encodeURIComponent(String(value).replace(/\p{Surrogate}/gu, "\ufffd"));
   });
   const rest = input.size === 0 ? "" : ` -d ${shown(JSON.stringify(Object.fromEntries(input)))}`;
-  // The port is chosen at the start.
+  // With port 0 the port is chosen at the start.
   const server =
     port === 0 ? "localhost:$PORT" : urlAuthority("localhost", port ?? AGTP_PORT, AGTP_PORT);
   return `agtp agtp://${server} ${method} ${shown(filled)} --agent-id $GUIDE${rest}`;
 }
 
-/** A word of a command, made safe to be shown. */
+/** Quotes a word of a command for display. */
 function shown(text: string): string {
   return shellWord(defuse(text));
 }

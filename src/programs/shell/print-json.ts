@@ -1,4 +1,4 @@
-/** JSON as programs print it: every `--json` in one form, also where there is no result. */
+/** The JSON output of programs: every `--json` has the same form, even without a result. */
 import type { Problem } from "../../base/problem.ts";
 import { defuseJson, type Output } from "./terminal.ts";
 
@@ -12,7 +12,7 @@ export function printJson(document: unknown, out: Output): void {
   out.write(defuseJson(jsonText(document), out));
 }
 
-/** Prints why there is no result, in the form in which faults of files are told; those of files are told instead of it. */
+/** Prints a failure in the form of file problems; if there are such, they are printed instead. */
 export function printFailure(
   failure: Pick<Problem, "message" | "hint">,
   out: Output,

@@ -1,4 +1,4 @@
-/** The configuration that a command is asked about. */
+/** Reads the configuration that a command works on. */
 import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
@@ -11,14 +11,14 @@ import { AGTP_PORT } from "../../client/uri.ts";
 import { CommandRefusal, FileProblems } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A configuration, or a usage error with everything that is wrong with it. */
+/** Reads a configuration; throws a usage error with every problem. */
 export function readConfig(path: string, { directory, environment }: Terminal): Config {
   const { config, problems } = loadConfig(resolve(directory, path), environment);
   if (config !== undefined) return config;
   throw new FileProblems(problems.filter(isError));
 }
 
-/** Why the file of a configuration cannot be read; undefined: it can. */
+/** The reason a configuration file cannot be read; undefined if it can. */
 export function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
   try {
     accessSync(path, constants.R_OK);
@@ -31,12 +31,12 @@ export function findReadFault(path: string): Pick<Problem, "message" | "hint"> |
   }
 }
 
-/** The answer no, for problems of a deployment. */
+/** The refusal for problems of a deployment. */
 export function refusalOf(problems: readonly Problem[]): CommandRefusal {
   return new CommandRefusal(problems.map(formatProblem).join("; "), problems);
 }
 
-/** The address that a server is reached by, as far as its configuration says. */
+/** The URI of a server, as far as its configuration tells. */
 export function serverUri({ server: { domain, host, port } }: Config): string {
   return `agtp://${domain ?? urlAuthority(host, port, AGTP_PORT)}`;
 }

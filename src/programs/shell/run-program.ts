@@ -1,6 +1,6 @@
 /**
- * Runs a declared program: help and version go to standard output, what is wrong to standard error,
- * and the exit code is 2 for a command line that cannot be understood or an answer that cannot be had.
+ * Runs a declared program: help and version go to standard output, errors to standard error, and
+ * the exit code is 2 for an invalid command line or a command that cannot be carried out.
  */
 import {
   Argument,
@@ -29,7 +29,7 @@ import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
 export { InvalidArgumentError as InvalidValue };
 
 type Run = () => Outcome | Promise<Outcome>;
-/** Keeps what a command line asks for until it is read to its end. */
+/** Stores the chosen command until the command line is completely parsed. */
 type Choose = (chosen: Chosen) => void;
 
 interface Chosen {
@@ -37,7 +37,7 @@ interface Chosen {
   readonly asksForJson: boolean;
 }
 
-/** Runs a program with the arguments behind its name, and answers its exit code. */
+/** Runs a program with its arguments, and returns the exit code. */
 export async function runProgram(
   program: Command,
   args: readonly string[],
@@ -66,14 +66,14 @@ export async function runProgram(
   return await exitCodeOf(chosen, program, { ...heardTerminal, isSilent });
 }
 
-/** `agtpd help status` is `agtpd status --help`: what a program below takes is not known before it is loaded. */
+/** Rewrites `agtpd help status` to `agtpd status --help`, because the program must be loaded for its help. */
 function askingBelow({ programs = [] }: Command, args: readonly string[]): readonly string[] {
   const [first, name, ...more] = args;
   const isBelow = first === "help" && programs.some((below) => below.name === name);
   return isBelow && name !== undefined ? [name, ...more, "--help"] : args;
 }
 
-/** An output, and the way to learn that nothing was written to it yet. */
+/** Wraps an output to tell whether anything was written to it. */
 function heard(out: Output): { readonly out: Output; isSilent(): boolean } {
   let isSilent = true;
   const write = (text: string): void => {
@@ -97,7 +97,7 @@ async function exitCodeOf(
     if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
     const message = (program.hasLongMessages ? defuse : defuseLine)(error.message);
     err.write(`${program.name}: ${message}\n`);
-    // A reader of JSON has one document: this one, unless another was begun.
+    // A reader of JSON expects one document: this one, unless another was begun.
     const isOfFiles = isRefusal || error instanceof FileProblems;
     if (asksForJson && isSilent()) {
       printFailure({ message }, out, isOfFiles ? error.problems : []);
@@ -117,7 +117,7 @@ function createParser(program: Command, terminal: Terminal, choose: Choose): Par
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(defuse(text)),
     });
-  // Options of the program stand before a command, those of the command behind it.
+  // Options of the program precede a command, those of the command follow it.
   const hasBoth = program.options !== undefined && (program.commands ?? program.programs);
   if (hasBoth) parser.enablePositionalOptions();
   fillParser(parser, program, terminal, choose);
@@ -151,7 +151,7 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   for (const below of programs) addProgram(parser, below, terminal, choose);
   const names = [...commands, ...programs.filter(({ description }) => description !== undefined)];
   if (run !== undefined && names.length > 0 && Object.keys(args).length === 0) {
-    // Only now: a command takes over from its parent that too many arguments are allowed.
+    // Done late, because a command inherits from its parent that excess arguments are allowed.
     refuseUnknownCommands(
       parser,
       names.map(({ name }) => name),
@@ -162,7 +162,7 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   }
 }
 
-/** Parsers look for these before unknown ones, which would hide that one of them was misspelt. */
+/** Checks required options late: the parser would check them before unknown ones, and so hide a misspelt one. */
 function refuseMissingOptions(parser: Parser, options: OptionTable): void {
   for (const [flags, details] of Object.entries(options)) {
     if (typeof details === "string" || details.isRequired !== true) continue;
@@ -177,10 +177,10 @@ function pathOf(parser: Parser): string {
   return parent === null ? parser.name() : `${pathOf(parent)} ${parser.name()}`;
 }
 
-/** Words that other daemons take for what a program does by itself. */
+/** Sub-commands of other daemons for what this program does by default. */
 const STARTING: ReadonlySet<string> = new Set(["start", "run", "serve"]);
 
-/** A program that does something without a command takes what is no command for an argument. */
+/** Refuses unknown commands of a program with a default action, which would take them for arguments. */
 function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
   parser.helpCommand("help [command]").allowExcessArguments();
   parser.hook("preAction", (_, asked) => {
@@ -195,7 +195,7 @@ function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
   });
 }
 
-/** Hands everything on, --help included; `agtpd --config F doctor` means `agtpd doctor --config F`. */
+/** Passes everything on, including --help; `agtpd --config F doctor` means `agtpd doctor --config F`. */
 function addProgram(parser: Parser, below: SubProgram, terminal: Terminal, choose: Choose): void {
   const { name, description, load } = below;
   parser.configureHelp({
@@ -216,7 +216,7 @@ function addProgram(parser: Parser, below: SubProgram, terminal: Terminal, choos
     });
 }
 
-/** The options that stand on the command line, as one would write them. */
+/** The options that were given, in command-line form. */
 function writtenOptions(parser: Parser): readonly string[] {
   const written = parser.options.filter(
     (option) => parser.getOptionValueSource(option.attributeName()) === "cli",
@@ -260,7 +260,7 @@ function createOption(flags: string, details: OptionDetails): Option {
   return option;
 }
 
-/** A variable of a shell that is not set names no file. */
+/** An empty path comes from an unset shell variable, so it is refused. */
 function readPath(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("it is empty, and a path is expected");
@@ -268,7 +268,7 @@ function readPath(text: string): string {
 
 const help = new Help();
 
-/** Says a default as it is written on a command line: a number bare, and no list that is empty. */
+/** Describes a default as on a command line: numbers without quotes, and no empty lists. */
 function describeOption(option: Option): string {
   const { defaultValue } = option;
   const isEmpty = Array.isArray(defaultValue) && defaultValue.length === 0;

@@ -1,13 +1,13 @@
 /**
- * The log on a terminal: lines that people read, instead of JSON. A text that anybody sent is shown
- * without the control characters by which it could take the terminal over.
+ * Formats the log for people on a terminal, instead of JSON. Control characters are removed from
+ * every text, because they could take over the terminal.
  */
 import { prettyFactory } from "pino-pretty";
 import { isRecord } from "../../base/json-value.ts";
 import type { LogSink } from "../../base/log.ts";
 import { defuse } from "./terminal.ts";
 
-/** A sink that has lines for people written to another one. */
+/** Creates a sink that writes readable lines to another one. */
 export function readableLog(sink: LogSink, hasColour: boolean): LogSink {
   const format = prettyFactory({
     colorize: hasColour,
@@ -26,7 +26,7 @@ export function readableLog(sink: LogSink, hasColour: boolean): LogSink {
   };
 }
 
-/** A line whose texts are safe to be shown, names of members too. */
+/** Makes the texts of a line safe to display, including names of members. */
 function defused(line: string): string | object {
   try {
     return JSON.parse(line, (_, value: unknown) => {

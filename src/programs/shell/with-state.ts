@@ -1,4 +1,4 @@
-/** The state of a deployment, for as long as a program works at it. */
+/** Opens the state of a deployment while a program works on it. */
 
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
@@ -13,7 +13,7 @@ import { refusalOf } from "./read-config.ts";
 
 type Refuse = (problems: readonly Problem[]) => CommandRefusal;
 
-/** Does something while no daemon runs. @throws CommandRefusal where one does. */
+/** Runs work while no daemon runs. @throws CommandRefusal if one does. */
 export async function withState<T>(
   config: Config,
   who: string,
@@ -29,7 +29,7 @@ export async function withState<T>(
   }
 }
 
-/** Opens the store of a deployment, whatever it is, for as long as something is done with it. */
+/** Opens a deployment's store, of any driver, while work runs. */
 export async function withStore<T>(
   { store: location, directory, file }: Pick<Config, "store" | "directory" | "file">,
   act: (store: Store) => Promise<T>,
@@ -44,7 +44,7 @@ export async function withStore<T>(
   }
 }
 
-/** Opens the PostgreSQL of a deployment for as long as something is done with it. */
+/** Opens a deployment's PostgreSQL store while work runs. */
 export async function withPostgres<T>(
   { store: location, directory, file }: Config,
   act: (store: PostgresStore) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Puts the files of a command in place: all of them or none, each complete, secrets for their owner
- * alone. A file that is there stays, unless the command line says otherwise.
+ * Writes the files of a command: all of them or none, each complete, secrets readable by their
+ * owner only. Existing files stay, unless the command line says otherwise.
  */
 import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -11,26 +11,26 @@ import { CommandRefusal, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface NewFile {
-  /** As the command line has it. */
+  /** The path on the command line. */
   readonly path: string;
   readonly content: string;
   readonly isSecret: boolean;
 }
 
-/** A file that is complete beside its place. */
+/** A complete temporary file beside its destination. */
 interface Placing {
   readonly named: string;
   readonly temporary: string;
   readonly path: string;
 }
 
-/** A file in its place, and the one that was there; undefined: there was none. */
+/** A file that was put in place, and the kept copy of the one that it replaced, if any. */
 interface Placed {
   readonly path: string;
   readonly kept?: string | undefined;
 }
 
-/** Writes files below a directory; `elsewhere` says what else there is to do where some are there. */
+/** Writes files below a directory; `elsewhere` suggests what to do if some already exist. */
 export function writeFiles(
   directory: string,
   files: readonly NewFile[],
@@ -67,7 +67,7 @@ export function writeFiles(
   }
 }
 
-/** Puts a file in the place of another, which is kept beside it. */
+/** Replaces a file, whose former content is kept beside it. */
 function replace({ temporary, path }: Placing): Placed {
   const kept = keepAside(path);
   try {
@@ -82,7 +82,7 @@ function replace({ temporary, path }: Placing): Placed {
   }
 }
 
-/** Undefined where there is nothing, or a directory, which no file takes the place of. */
+/** Keeps a copy of a file; undefined if there is none, or for a directory, which a file cannot replace. */
 function keepAside(path: string): string | undefined {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined || status.isDirectory()) return undefined;
@@ -101,7 +101,7 @@ function putBack({ path, kept }: Placed): void {
   else renameSync(kept, path);
 }
 
-/** Says which file is the one that cannot be written. */
+/** Adds the name of the file to an error. */
 function orSay(named: string, write: () => void): void {
   try {
     write();
@@ -111,7 +111,7 @@ function orSay(named: string, write: () => void): void {
   }
 }
 
-/** Writes a text to the file of `--output`, or prints it where there is none. */
+/** Writes a text to the file of `--output`, or prints it if there is none. */
 export function writeOutput(
   text: string,
   { output, force = false }: { readonly output?: string; readonly force?: boolean },
@@ -123,7 +123,7 @@ export function writeOutput(
 
 function isThere(directory: string, path: string): boolean {
   try {
-    // A link that leads nowhere is something that is there, too.
+    // A dangling link also counts as an existing file.
     lstatSync(resolve(directory, path));
     return true;
   } catch {
@@ -131,7 +131,7 @@ function isThere(directory: string, path: string): boolean {
   }
 }
 
-/** Nobody reads the names of hundreds. */
+/** The maximum number of file names in a message. */
 const MOST_NAMED = 8;
 
 function alreadyThere(paths: readonly string[], elsewhere?: string): CommandRefusal {
@@ -143,7 +143,7 @@ function alreadyThere(paths: readonly string[], elsewhere?: string): CommandRefu
   return new CommandRefusal(`${named} ${are} there already, ${ways.join(", ")}`);
 }
 
-/** Writes a file beside its place, and has it put there once it is complete and on the disk. */
+/** Writes a temporary file, and puts it in place once it is complete and on the disk. */
 export function placeFile(
   path: string,
   content: string | Uint8Array,
@@ -158,7 +158,7 @@ export function placeFile(
   }
 }
 
-/** Answers where it is, complete and on the disk; what is cut off leaves nothing. */
+/** Returns the path of a temporary file that is complete and on the disk; removes it on failure. */
 function writeBeside(path: string, content: string | Uint8Array, mode: number): string {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
@@ -170,7 +170,10 @@ function writeBeside(path: string, content: string | Uint8Array, mode: number): 
   }
 }
 
-/** `link` fails where a file came meanwhile, and `rename` follows no link. Answers the place. */
+/**
+ * Puts a file in place and returns its path: `link` fails if a file has appeared there, and
+ * `rename` does not follow links.
+ */
 function linkOrRename({ named, temporary, path }: Placing): string {
   try {
     linkSync(temporary, path);

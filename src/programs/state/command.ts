@@ -1,6 +1,6 @@
 /**
- * `agtpd state`: moves what a deployment keeps out to a file, and in again, and goes on with a store that
- * lacks records of which this node was told that they are kept.
+ * `agtpd state`: exports the state of a deployment to a file, imports it, and accepts a store that
+ * lacks records which this node knows were kept.
  */
 
 import type { Config } from "../../app/config/config.ts";
@@ -19,10 +19,10 @@ import { withPostgres, withState } from "../shell/with-state.ts";
 import { CONFIG, exportCommand } from "./export-command.ts";
 import { importCommand } from "./import-command.ts";
 
-/** Where the losses are, by the time at which they were accepted. */
+/** The store entries of accepted losses, keyed by time. */
 const ACCEPTED_LOSSES = "accepted-losses";
 
-/** Accepts, and says which records are lost. */
+/** Accepts the loss, and lists the lost records. */
 const acceptLossCommand: Command = command({
   name: "accept-loss",
   description: "Goes on with a PostgreSQL that lacks acknowledged records, while no daemon runs.",

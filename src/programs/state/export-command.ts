@@ -1,4 +1,4 @@
-/** `agtpd state export`: writes what a deployment keeps to a file, judged as an import would judge it. */
+/** `agtpd state export`: writes the state of a deployment to a file, and validates it like an import. */
 
 import { randomUUID } from "node:crypto";
 import {
@@ -35,7 +35,7 @@ import { printJson } from "../shell/print-json.ts";
 import { findReadFault, readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 
-/** The option that says whose state it is. */
+/** The option that selects the deployment. */
 export const CONFIG = {
   help: "configuration file of the deployment",
   default: "agtp-server.toml",
@@ -43,7 +43,7 @@ export const CONFIG = {
 
 type Totals = Extract<ReadLine, { readonly kind: "end" }>;
 
-/** Exports, and says how much it was. */
+/** Exports the state, and prints how much it was. */
 export const exportCommand: Command = command({
   name: "export",
   description: "Writes entries, chains and records to a new file, beside a daemon or without one.",
@@ -54,7 +54,7 @@ export const exportCommand: Command = command({
     const configFile = resolve(terminal.directory, path);
     if (findReadFault(configFile) !== undefined) readConfig(path, terminal);
     const directory = dirname(configFile);
-    // A daemon has its variables; the shell of the person who asks it may lack them.
+    // Read only if needed: the shell may lack variables that the daemon has.
     const readLate = (): Config => readConfig(path, terminal);
     const { entries, records, chains } = await exportTo(target, directory, readLate);
     if (json) printJson({ file: target, entries, records, chains }, terminal.out);
@@ -63,7 +63,7 @@ export const exportCommand: Command = command({
   },
 });
 
-/** How much a file holds, for people. */
+/** Summarises the content of a file for people. */
 export function summary({ entries, records, chains }: Omit<Totals, "kind">): string {
   const counted = (count: number, one: string, many: string): string =>
     `${count} ${count === 1 ? one : many}`;
@@ -71,7 +71,7 @@ export function summary({ entries, records, chains }: Omit<Totals, "kind">): str
   return `${counted(entries, "entry", "entries")}, ${recorded} in ${counted(chains, "chain", "chains")}`;
 }
 
-/** Writes what the daemon of a directory says, or without one what its configuration names. */
+/** Writes the export of the directory's daemon; if none runs, reads the configured store. */
 async function exportTo(
   target: string,
   directory: string,
@@ -114,13 +114,13 @@ async function fill(out: ExportFile, directory: string, configOf: () => Config):
 
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The file that an export is written to, open, and the name that it gets. */
+/** The open file of an export, and its final path. */
 interface ExportFile {
   readonly target: string;
   readonly file: number;
 }
 
-/** Does what a full disk, or a file that is there, may refuse. */
+/** Runs a write, and explains a full disk or an existing file. */
 function written<T>(target: string, write: () => T): T {
   try {
     return write();
@@ -130,13 +130,13 @@ function written<T>(target: string, write: () => T): T {
   }
 }
 
-/** A file that is there is not written over: it may be the only copy. */
+/** An existing file is never overwritten: it may be the only copy. */
 function taken(target: string): CommandRefusal {
   return new CommandRefusal(`cannot write ${target}: it is there already`);
 }
 
 function openPart(target: string, part: string): number {
-  // Nobody waits for a long export that has no place.
+  // Checked before the export, which may take long.
   if (existsSync(target)) throw taken(target);
   return written(target, () => openSync(part, "wx", 0o600));
 }
@@ -151,10 +151,10 @@ function nameNew(part: string, target: string): void {
   }
 }
 
-/** Some file systems have no second names. */
+/** Error codes of file systems without hard links. */
 const WITHOUT_LINKS: readonly unknown[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
 
-/** The lines of the daemon that runs there; undefined where none does. */
+/** The lines of the running daemon's export; undefined if no daemon runs. */
 async function askDaemon(directory: string): Promise<AsyncIterable<Buffer> | undefined> {
   try {
     const { answer, rest } = await openControlLines(
@@ -194,7 +194,7 @@ async function exportOffline(config: Config, file: ExportFile): Promise<Totals> 
   );
 }
 
-/** Writes octets, and judges them on the way. */
+/** Writes the octets, and validates them on the way. */
 async function write(
   octets: AsyncIterable<Buffer | string>,
   { target, file }: ExportFile,
@@ -214,7 +214,7 @@ async function write(
   return totals;
 }
 
-/** Only what a file of sqlite keeps is there when no daemon runs. */
+/** Requires SQLite, the only local store with a state when no daemon runs. */
 export function checkDriver({ store }: Config, what: string): void {
   if (store.driver === "sqlite") return;
   throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);

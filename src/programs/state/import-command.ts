@@ -1,6 +1,6 @@
 /**
- * `agtpd state import`: brings what was exported into a deployment. It is made whole beside what is
- * there, and takes its place at the end; what was there is set aside under another name.
+ * `agtpd state import`: imports an export into a deployment. The new state is built beside the
+ * existing one, which is renamed once the new one takes its place.
  */
 
 import { accessSync, constants, createReadStream, existsSync, renameSync, rmSync } from "node:fs";
@@ -22,7 +22,7 @@ import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 import { CONFIG, checkDriver, summary } from "./export-command.ts";
 
-/** Imports, and says how much it was. */
+/** Imports the state, and prints how much it was. */
 export const importCommand: Command = command({
   name: "import",
   description: "Brings an export into a deployment that has no state, while no daemon runs.",
@@ -75,7 +75,7 @@ function checkReadable(source: string): void {
   }
 }
 
-/** A name of PostgreSQL has no more octets. */
+/** The maximum length of a PostgreSQL name in octets. */
 const MAX_SCHEMA = 63;
 
 interface Imported {
@@ -85,7 +85,7 @@ interface Imported {
 
 async function importFrom(source: string, config: Config): Promise<Imported> {
   const journalPlace = journalDirectory(config.directory);
-  // Beside what they replace: both may be on disks of their own.
+  // Built beside what they replace, because both may be on different disks.
   const [path, journal] = [importingName(config.store.path), importingName(journalPlace)];
   const clear = (): void => {
     for (const one of [path, `${path}-wal`, `${path}-shm`, journal]) {
@@ -102,7 +102,7 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
       }),
     );
     const suffix = `.replaced-${new Date().toISOString().replaceAll(":", "")}`;
-    // The store comes first: a start between the two is refused, since its records are not there.
+    // The store is moved first: a start in between is refused, because its records are missing.
     const setAside = moveIn(
       [
         [path, config.store.path],
@@ -118,7 +118,7 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
   }
 }
 
-/** Into PostgreSQL, all or nothing; what is there is set aside under another name of its schema. */
+/** Imports into PostgreSQL, all or nothing; an existing schema is renamed. */
 async function importShared(source: string, config: Config, replaces: boolean): Promise<Imported> {
   const { schema } = config.store;
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "").toLowerCase();
@@ -138,7 +138,7 @@ async function importShared(source: string, config: Config, replaces: boolean): 
   }
 }
 
-/** Opens the file when it is read, so that what is wrong with it is told to its reader. */
+/** Opens the file on the first read, so that the reader gets its errors. */
 async function* octetsOf(source: string): AsyncGenerator<Buffer> {
   yield* createReadStream(source);
 }
@@ -152,7 +152,7 @@ function checkServer(serverId: string, { server }: Config): void {
 
 type Move = readonly [from: string, to: string];
 
-/** Puts files and directories in their places, all or none; what was there, if anything, under another name. */
+/** Moves files and directories into place, all or none; existing ones are renamed. */
 function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
   const made: Move[] = [];
   const move = (...[from, to]: Move): void => {
@@ -162,7 +162,7 @@ function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
   const aside: string[] = [];
   try {
     for (const [from, to] of moves) {
-      // Behind a killed daemon, part of a database is in its log.
+      // After a crash part of the database is in its log files.
       for (const behind of ["", "-wal", "-shm", "-journal"]) {
         const kept = `${to}${suffix}${behind}`;
         if (!existsSync(`${to}${behind}`)) continue;
@@ -181,7 +181,7 @@ function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
   }
 }
 
-/** Of a call to the system, which names the path that it was about, where it was about one. */
+/** Returns true for an error of a system call, which names its path if it has one. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "errno" in error;
 }
@@ -191,7 +191,7 @@ function explained(error: unknown, source: string): unknown {
   const fault = findStoreFault(error);
   if (fault !== undefined) return usage(`cannot import ${source}: ${fault.message}`);
   if (!isSystemError(error)) return error;
-  // A directory is opened, and cannot be read.
+  // Reading a directory fails without a path: it can be opened, but not read.
   const isOfSource = error.path === source || error.code === "EISDIR";
   return usage(`cannot ${isOfSource ? "read" : "import"} ${source}: ${reasonOf(error)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The changes between two versions of the method catalog, method by method. Decides what counts as
- * a change: the order of a file and the spelling of its JSON do not.   AGTP-API §4.1, §4.2, §4.7
+ * The differences between two versions of the method catalog, method by method. The order of a file
+ * and its JSON formatting do not count.   AGTP-API §4.1, §4.2, §4.7
  */
 
 import semver, { type SemVer } from "semver";
@@ -25,22 +25,22 @@ export interface SectionDiff {
   readonly changed: readonly ChangedEntry[];
 }
 
-/** Everything that changed, each list in the order of names. */
+/** Every change, each list sorted by name. */
 export interface CatalogDiff {
   readonly added: readonly Verb[];
   readonly removed: readonly Verb[];
-  /** Without deprecation before, with it now. */
+  /** Methods that are newly deprecated. */
   readonly deprecated: readonly ChangedVerb[];
   readonly undeprecated: readonly ChangedVerb[];
-  /** Deprecated before and now, or not, with another version or successor. */
+  /** Methods with another announced version or successor, whose deprecation neither began nor ended. */
   readonly redated: readonly ChangedVerb[];
   readonly recategorised: readonly ChangedVerb[];
   readonly redescribed: readonly ChangedVerb[];
-  /** HTTP verb -> preferred method. */
+  /** HTTP verb to preferred method. */
   readonly legacy: SectionDiff;
-  /** HTTP verbs whose description alone changed. */
+  /** HTTP verbs of which only the description changed. */
   readonly legacyTexts: SectionDiff;
-  /** Category -> description. */
+  /** Category to description. */
   readonly categories: SectionDiff;
 }
 
@@ -81,7 +81,7 @@ function isRedated({ older, newer }: ChangedVerb): boolean {
   );
 }
 
-/** Categories are a set; the order in which they are listed says nothing. */
+/** Categories are a set, so their order does not count. */
 function isRecategorised({ older, newer }: ChangedVerb): boolean {
   const known = new Set(older.categories);
   return (
@@ -108,8 +108,8 @@ function sorted(verbs: readonly Verb[]): readonly Verb[] {
 }
 
 /**
- * The method to use instead of one that a catalog no longer has: the first announced successor, or
- * successor of one, that the newer catalog has; undefined when none was named.   AGTP-API §4.2
+ * The replacement of a method that the newer catalog lacks: the first in its chain of announced
+ * successors that the newer catalog has; undefined if none is named.   AGTP-API §4.2
  */
 export function successorOf(method: string, older: Catalog, newer: Catalog): string | undefined {
   const seen = new Set<string>();
@@ -123,30 +123,30 @@ export function successorOf(method: string, older: Catalog, newer: Catalog): str
   return undefined;
 }
 
-/** The part of a version that a change demands to be raised. */
+/** The part of the version that a change requires to be raised. */
 type ChangeLevel = "major" | "minor" | "patch" | "none";
 
-/** The part raised between two versions; `prerelease` where only the text behind the dash differs. */
+/** The part that differs between two versions; `prerelease` if only the text after the dash does. */
 type RaisedPart = ChangeLevel | "prerelease" | "lowered";
 
-/** The step that the versions claim, and the one that the content takes. */
+/** The step that the versions declare, and the one that the content requires. */
 export interface VersionVerdict {
   readonly raised: RaisedPart;
   readonly needed: ChangeLevel;
-  /** The publisher's errors; empty: the versions tell the truth. */
+  /** The publisher's errors; empty if the versions are correct. */
   readonly faults: readonly string[];
-  /** Removals nobody was warned of, and announcements that do not add up. */
+  /** Unannounced removals, and announcements that were not kept. */
   readonly notes: readonly string[];
 }
 
 const RANK: Readonly<Record<ChangeLevel, number>> = { none: 0, patch: 1, minor: 2, major: 3 };
-/** A hostile catalog may have thousands of errors of one kind; nobody reads that many. */
+/** The maximum number of names in a message, against hostile catalogs. */
 const MAX_NAMED = 20;
 
 /**
- * Judges whether the version of `newer` was raised as its changes demand: PATCH for words, MINOR for
- * additions and deprecations, MAJOR for removals. What was announced otherwise than it came is a note.
- * Undefined for versions that are none in spite of their form.   AGTP-API §3.4, §4.1, §4.2
+ * Checks that the version of `newer` was raised as its changes require: PATCH for texts, MINOR for
+ * additions and deprecations, MAJOR for removals. Deviations from announcements are notes.
+ * Undefined for invalid versions.   AGTP-API §3.4, §4.1, §4.2
  */
 export function judgeVersion(
   older: Catalog,
@@ -163,7 +163,7 @@ export function judgeVersion(
   return { raised, needed, faults, notes };
 }
 
-/** Tells whether a version that looks like one is one: no part is too large, or begins with a zero. */
+/** Returns true for a valid version: no part is too large, or has a leading zero. */
 export function isSemanticVersion(version: string): boolean {
   return semver.parse(version) !== null;
 }
@@ -211,7 +211,7 @@ function levelFaults({ from, to, raised, needed, diff }: Raise): readonly string
   return [`a ${allowed.toUpperCase()} version, ${step}, ${what}; ${wanted}`];
 }
 
-/** From one candidate of 2.0.0 to the next, anything may change that 2.0.0 may change. */
+/** Between two candidates of 2.0.0 every change is allowed that 2.0.0 allows. */
 function prereleaseLevel({ minor, patch }: SemVer): ChangeLevel {
   if (patch > 0) return "patch";
   return minor > 0 ? "minor" : "major";
@@ -240,7 +240,7 @@ function additions(diff: CatalogDiff): string {
     .join(", ");
 }
 
-/** A method disappears only after a warning, and not before the version that it was promised to. */
+/** A method should be removed only after an announcement, and not before the announced version. */
 function removalNotes(removed: readonly Verb[], to: SemVer): readonly string[] {
   const unannounced = removed.filter((verb) => !isDeprecated(verb)).map(({ name }) => name);
   const early = removed.filter(
@@ -273,7 +273,7 @@ function announcementNotes(verbs: Iterable<Verb>, to: SemVer): readonly string[]
   return notes;
 }
 
-/** A candidate of 2.0.0 already is without what 2.0.0 is to be without. */
+/** Compares versions; a candidate of 2.0.0 already counts as 2.0.0, because it lacks the same methods. */
 function isAfter(version: string, than: SemVer): boolean {
   const parsed = semver.parse(version);
   return parsed !== null && parsed.compareMain(than) > 0;

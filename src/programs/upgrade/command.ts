@@ -1,7 +1,7 @@
 /**
- * `agtp-catalog-diff`: what changed between two catalogs, and what of a deployment breaks. The exit
- * code is 0 when nothing does, 1 when something does, 2 when a file could not be read or written.
- * AGTP-API §4.7
+ * `agtp-catalog-diff`: shows what changed between two catalogs, and what breaks in a deployment.
+ * The exit code is 0 when nothing breaks, 1 when something does, 2 when a file could not be read or
+ * written. AGTP-API §4.7
  */
 import { resolve } from "node:path";
 import type { Problem } from "../../base/problem.ts";
@@ -73,7 +73,7 @@ function run(line: DiffLine, terminal: Terminal): number {
   return exitCodeOf(report);
 }
 
-/** Undefined when a catalog is none. */
+/** Compares the catalogs; undefined if one is invalid. */
 function compare(
   line: DiffLine,
   { directory }: Terminal,
@@ -120,7 +120,7 @@ function lookAtDeployment(
   const found = show({ directory, scan });
   if (!line.fix && !line.dryRun) return found;
   const plan = planFixes(scan, step);
-  // The plan is shown before it is carried out; under --json the results are one document.
+  // The plan is shown before it is applied; with --json standard output gets one document.
   printPlan(plan, scan, line.json ? terminal.err : terminal.out);
   const fix = line.dryRun ? dryRun(plan) : apply(plan, scan);
   printOutcome(fix, terminal.err);
@@ -131,7 +131,7 @@ function dryRun(plan: FixPlan): FixOutcome {
   return { plan, isDryRun: true, written: [], failed: [] };
 }
 
-/** Each file by itself: one that cannot be written does not keep the others from it. */
+/** Files are written independently, so one failure does not prevent the others. */
 function apply(plan: FixPlan, { texts: { directory } }: Scan): FixOutcome {
   const written: string[] = [];
   const failed: { file: string; reason: string }[] = [];

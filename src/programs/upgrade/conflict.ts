@@ -1,7 +1,7 @@
 /**
- * Conflicts of a new catalog with places of a deployment, in the words of the JSON report: what the older
- * catalog has and the newer one has not, and what only the newer one has. What was wrong already is not the
- * newer catalog's doing, and what is on its way out is worth knowing of. A server's own methods need no
+ * Conflicts of a new catalog with places of a deployment, in the terms of the JSON report: methods
+ * that the newer catalog lacks, and names that only it has. Places that were already wrong are not
+ * reported, and uses of deprecated methods are notices. A server's own methods need no
  * catalog.   AGTP-API §3.3, §4.5, §4.7, §9.4
  */
 
@@ -15,17 +15,17 @@ import type { MethodRole, PathRole, Reference, References } from "./reference.ts
 /** The groups of AGTP-API §4.7. */
 export type ConflictGroup = "path-grammar" | "endpoint" | "recipe" | "policy";
 
-/** The daemon's reaction. */
+/** The effect on the daemon. */
 export type ConflictEffect =
   /** The endpoint or the recipe is refused when it is loaded. */
   | "not-served"
-  /** The entry is passed over with a warning.   AGTP-API §9.4 */
+  /** The entry is skipped with a warning.   AGTP-API §9.4 */
   | "skipped"
-  /** The configuration is refused, so nothing is served. */
+  /** The configuration is refused, so the daemon does not start. */
   | "stops-start"
-  /** It is served as before, and means something else. */
+  /** It is served as before, but has another meaning. */
   | "changes-meaning"
-  /** Requests that were accepted are answered with 460. */
+  /** Requests that used to be accepted are answered with 460. */
   | "refused-requests";
 
 export interface Conflict {
@@ -33,13 +33,13 @@ export interface Conflict {
   readonly effect: ConflictEffect;
   readonly reference: Reference;
   readonly method: string;
-  /** The method to use instead, where one was announced. */
+  /** The replacement, if one was announced. */
   readonly successor?: string;
   readonly message: string;
   readonly remedy: string;
 }
 
-/** One place that goes on working, and that an operator should know of. */
+/** A place that keeps working, but that an operator should know about. */
 export interface Notice {
   readonly kind: "deprecated" | "unknown";
   readonly reference: Reference;
@@ -49,13 +49,13 @@ export interface Notice {
   readonly message: string;
 }
 
-/** Both catalogs. */
+/** The older and the newer catalog. */
 export interface CatalogStep {
   readonly older: Catalog;
   readonly newer: Catalog;
 }
 
-/** What becomes of the place where a method is named that is gone, by its role. */
+/** The effect of a method's removal, by the role in which it is named. */
 const ON_REMOVAL: Readonly<
   Record<MethodRole, readonly [ConflictGroup, ConflictEffect, consequence: string]>
 > = {
@@ -80,12 +80,12 @@ const ON_REMOVAL: Readonly<
   "own-endpoint": ["policy", "refused-requests", "the server refuses its own endpoint with 459"],
 };
 
-/** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
+/** Roles in which an HTTP verb is allowed.   AGTP-API §9.2 */
 const LEGACY_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["allow", "disallow", "legacy", "token", "approval"] as const),
   ...(["redirect-from", "redirect-to"] as const),
 ]);
-/** Roles that a method has when it is in use, so that its deprecation is news. */
+/** Roles that use a method, so that its deprecation matters. */
 const USING_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["endpoint", "step", "pattern", "redirect-to", "alias-target"] as const),
   ...(["hosted-protocol", "own-endpoint", "tool"] as const),
@@ -98,7 +98,7 @@ function methodConflict(
 ): Conflict | undefined {
   const { role, value } = reference;
   if (!isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
-  // The server's own endpoints keep their methods, whatever takes their place elsewhere.
+  // The server's own endpoints keep their methods, so their successors do not apply.
   const successor = role === "own-endpoint" ? undefined : successorOf(value, older, newer);
   const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
   const [group, effect, consequence] = ON_REMOVAL[role];
@@ -110,7 +110,7 @@ function methodConflict(
   };
 }
 
-/** A method that is in use and on its way out, or known to neither catalog. */
+/** The notice about a method that is in use and deprecated, or in neither catalog. */
 function methodNotice(
   reference: Reference<MethodRole>,
   { older, newer }: CatalogStep,
@@ -162,7 +162,7 @@ function remedyOf(reference: Reference<MethodRole>, successor: string | undefine
   }
 }
 
-/** Conflicts and notices, in the order of the files. */
+/** Conflicts and notices, in file order. */
 export interface DeploymentFindings {
   readonly conflicts: readonly Conflict[];
   readonly notices: readonly Notice[];
@@ -181,12 +181,12 @@ const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
   "parameter-value": "refused-requests",
 };
 
-/** Judges everything. */
+/** Finds the conflicts and notices of a deployment. */
 export function findConflicts(references: References, step: CatalogStep): DeploymentFindings {
   const custom = new Set(
     references.names.filter(({ role }) => role === "custom").map(({ value }) => value),
   );
-  // A verb that the operator names is a method with the same meaning, unless the catalog's aliases hide it.
+  // A verb that the operator lists is a method with the same meaning, unless the catalog's aliases hide it.
   const hidesLegacy = methodPolicyOf(references).aliases === undefined;
   const methods = references.methods.filter(({ role }) => hidesLegacy || role !== "legacy");
   const conflicts = [
@@ -217,7 +217,7 @@ function nameConflict(reference: Reference, { older, newer }: CatalogStep): Conf
   };
 }
 
-/** Paths that were fine, and have the name of a method in them now.   AGTP-API §5.1 */
+/** Valid paths that contain the name of a new method.   AGTP-API §5.1 */
 function pathConflicts(
   paths: readonly Reference<PathRole>[],
   { older, newer }: CatalogStep,
@@ -247,9 +247,8 @@ function pathConflicts(
 }
 
 /**
- * One conflict for each HTTP verb that is dispatched differently: without aliases of an operator's
- * own a server has the catalog's, and another mapping there changes what existing callers reach.
- * AGTP-API §3.6, §9.2
+ * One conflict for each HTTP verb with another target: a server without its own aliases uses the
+ * catalog's, so a changed mapping changes what existing callers reach. AGTP-API §3.6, §9.2
  */
 function aliasSeedConflicts(references: References, step: CatalogStep): readonly Conflict[] {
   const { config } = references;
@@ -273,7 +272,7 @@ function aliasSeedConflicts(references: References, step: CatalogStep): readonly
   });
 }
 
-/** `legacy = "*"` takes the verbs that are methods from the catalog; those that are named need none. */
+/** `legacy = "*"` enables the verbs in the catalog; verbs that are named individually need no catalog. */
 function legacyConflicts(
   config: DeploymentText,
   aliases: TomlTable,
@@ -290,7 +289,7 @@ function legacyConflicts(
     }));
 }
 
-/** The method policy as it is written, as far as it is about HTTP verbs. */
+/** The part of the method policy about HTTP verbs, as written. */
 function methodPolicyOf({ config }: References): {
   readonly legacy: unknown;
   readonly aliases: TomlTable | undefined;

@@ -1,8 +1,7 @@
 /**
- * The files of a deployment in which methods and paths are named: the configuration, endpoints and
- * recipes, read as the daemon reads them but only as TOML, and packs of agents. Whether they can be
- * served is not asked here; what cannot even be read is a problem, because nobody could say what
- * becomes of it.
+ * The files of a deployment that name methods and paths: the configuration, endpoints and recipes,
+ * parsed only as TOML, and packs of agents. Whether they can be served is not checked; an
+ * unreadable file is a problem, because the effect on it is unknown.
  */
 import { basename, join, resolve } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
@@ -16,7 +15,7 @@ import type { Problem } from "../../base/problem.ts";
 import { isTable, parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
-/** One file, as its author wrote it and as TOML, or of a pack JSON, has it. */
+/** One file, as text and as parsed TOML or, for a pack, JSON. */
 export interface DeploymentText {
   readonly kind: "config" | "endpoint" | "recipe" | "pack";
   /** Relative to the deployment directory, with forward slashes. */
@@ -25,16 +24,16 @@ export interface DeploymentText {
   readonly table: TomlTable;
 }
 
-/** The files that could be read, and what is wrong with the others. */
+/** The readable files, and the problems of the others. */
 export interface DeploymentTexts {
-  /** Absolute. */
+  /** The deployment directory, absolute. */
   readonly directory: string;
   readonly files: readonly DeploymentText[];
   readonly problems: readonly Problem[];
 }
 
 export interface DeploymentSource {
-  /** Absolute. */
+  /** The deployment directory, absolute. */
   readonly directory: string;
   readonly config: string;
   readonly environment: Environment;
@@ -68,7 +67,7 @@ export function readDeployment(source: DeploymentSource): DeploymentTexts {
   return { directory, files, problems };
 }
 
-/** The key of a directory, and the name that it has without one. */
+/** The configuration key of a directory, and its default name. */
 interface DirectoryKey {
   readonly section: string;
   readonly key: string;
@@ -134,7 +133,7 @@ function addFiles(
   }
 }
 
-/** One that cannot be read is not served, whatever the catalog is. */
+/** An unreadable pack is not served, whatever the catalog. */
 function addPacks(read: DeploymentFiles, files: DeploymentText[], problems: Problem[]): void {
   problems.push(...read.problems.map((one) => ({ ...one, severity: "warning" }) as const));
   for (const { file, text } of read.files) {

@@ -1,6 +1,6 @@
 /**
- * The findings of a run of `agtp-catalog-diff`, before they are shown: the catalogs, what changed, what
- * breaks, what was fixed, and the exit code that follows.   AGTP-API §4.7
+ * The result of `agtp-catalog-diff` before formatting: the catalogs, the changes, the conflicts,
+ * the fixes, and the resulting exit code.   AGTP-API §4.7
  */
 
 import { isError, type Problem } from "../../base/problem.ts";
@@ -17,13 +17,13 @@ import type { FixPlan } from "./fix-plan.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
 
-/** A catalog, under the name that the command line has for it. */
+/** A catalog, with its name on the command line. */
 export interface NamedCatalog {
   readonly file: string;
   readonly catalog: Catalog;
 }
 
-/** Files that were, or would be, written. */
+/** Files that were written, or would be. */
 export interface FixOutcome {
   readonly plan: FixPlan;
   readonly isDryRun: boolean;
@@ -31,9 +31,9 @@ export interface FixOutcome {
   readonly failed: readonly { readonly file: string; readonly reason: string }[];
 }
 
-/** A deployment as it is at the end of the run. */
+/** The deployment at the end of the run. */
 export interface DeploymentReport {
-  /** As the command line has it. */
+  /** The directory on the command line. */
   readonly directory: string;
   readonly scan: Scan;
   readonly fix?: FixOutcome;
@@ -49,7 +49,7 @@ export interface DiffReport {
   readonly deployment?: DeploymentReport;
 }
 
-/** 2: something could not be read or written. 1: something breaks. 0: nothing does. */
+/** 2 if something could not be read or written, 1 if something breaks, 0 otherwise. */
 export function exitCodeOf({ deployment }: DiffReport): 0 | 1 | 2 {
   if (deployment === undefined) return 0;
   const { scan, fix } = deployment;
@@ -57,7 +57,7 @@ export function exitCodeOf({ deployment }: DiffReport): 0 | 1 | 2 {
   return scan.conflicts.length > 0 ? 1 : 0;
 }
 
-/** The whole report as a value of JSON. */
+/** The whole report as a JSON value. */
 export function toJsonReport(report: DiffReport): Readonly<Record<string, unknown>> {
   const { older, newer, diff, verdict, deployment } = report;
   return {

@@ -1,6 +1,7 @@
 /**
- * The plan of `--fix`: the successor in place of each method that is gone, and nothing else; and its
- * writing. Edits are ranges of the text as its author wrote it, so that everything around them stays.
+ * Plans and writes the changes of `--fix`: each removed method is replaced by its successor, and
+ * nothing else changes. Edits are ranges of the original text, so the rest of a file stays
+ * untouched.
  */
 
 import {
@@ -25,7 +26,7 @@ import type { Scan } from "./scan.ts";
 interface Edit {
   readonly conflict: FixableConflict;
   readonly line: number;
-  /** Characters of the file. */
+  /** The range of characters in the file. */
   readonly range: readonly [start: number, end: number];
   readonly replacement: string;
 }
@@ -41,7 +42,7 @@ interface RefusedFix {
   readonly reason: string;
 }
 
-/** Everything that would be written, and what would not. */
+/** The fixes that would be written, and those that are refused. */
 export interface FixPlan {
   readonly fixes: readonly FileFix[];
   readonly refused: readonly RefusedFix[];
@@ -52,7 +53,7 @@ export function planFixes(scan: Scan, step: CatalogStep): FixPlan {
   const rules = new FixRules(scan, step);
   const edits: Edit[] = [];
   const refused: RefusedFix[] = [];
-  // The fix of a step or a policy depends on those of the endpoints.
+  // Endpoints come first, because fixes of steps and policies depend on theirs.
   const rank = ({ reference: { role } }: Conflict): number => Number(role !== "endpoint");
   for (const conflict of scan.conflicts.toSorted((one, other) => rank(one) - rank(other))) {
     const edit = planEdit(conflict, scan, rules);
@@ -78,7 +79,7 @@ function planEdit(conflict: Conflict, scan: Scan, rules: FixRules): Edit | strin
   if (reason !== undefined) return reason;
   const { line = 0, range } = scan.placeOf(reference) ?? {};
   const written = range && reference.source.text.slice(...range);
-  // An escape or a line break inside the quotes is its author's own way to write, and rare.
+  // Rare spellings, with an escape or a line break inside the quotes, are left to the author.
   const [, quote = ""] = /^("""|'''|"|')/.exec(written ?? "") ?? [];
   if (range === undefined || written !== quote + reference.value + quote) {
     return "it is not written on one line as it is read, so it is left to a person";
@@ -102,18 +103,18 @@ function toFix(source: DeploymentText, edits: readonly Edit[]): FileFix {
 interface Replacement {
   /** The deployment directory, absolute. */
   readonly directory: string;
-  /** Relative to it. */
+  /** The path relative to it. */
   readonly file: string;
   readonly before: string;
   readonly after: string;
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** As large as a file of a deployment may be, and its mark. */
+/** The size limit of a deployment's file, plus a byte order mark. */
 const MAX_BYTES = 1_048_579;
 const CHANGED = "changed while it was looked at";
 
-/** Writes the file; answers with what kept it from being written. */
+/** Writes the file; returns the reason if it could not be written. */
 export function replaceText({ directory, file, before, after }: Replacement): string | undefined {
   try {
     const root = realpathSync(directory);

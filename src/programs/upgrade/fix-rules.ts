@@ -1,6 +1,6 @@
 /**
- * Rules for writing a successor in place of a method that is gone: each answers with the reason why
- * not, where that would break something that works.   AGTP-API §4.5, §5.9, §9.2
+ * Rules for replacing a removed method by its successor: each returns the reason if the replacement
+ * would break something that works.   AGTP-API §4.5, §5.9, §9.2
  */
 import { memberOf, textIn } from "../../base/json-value.ts";
 import { templateShape } from "../../base/template.ts";
@@ -17,15 +17,15 @@ export interface FixableConflict extends Conflict {
   readonly successor: string;
 }
 
-/** Judges fixes; the deployment and the endpoints whose fix was refused are known to it. */
+/** Checks fixes, given the deployment and the endpoints whose fix was refused. */
 export class FixRules {
   readonly #scan: Scan;
   readonly #step: CatalogStep;
-  /** Pairs that are not to be changed. */
+  /** The pairs of endpoints that stay unchanged. */
   readonly #standing: readonly FiledPair[];
-  /** Pairs of endpoints that cannot be fixed, as steps may name them, and why. */
+  /** The reason an endpoint cannot be fixed, by its pair with the old method, as steps name it. */
   readonly #stuck = new Map<string, string>();
-  /** Pairs as they will be. */
+  /** The pairs of endpoints after the fixes so far. */
   readonly #becoming: FiledPair[];
 
   constructor(scan: Scan, step: CatalogStep) {
@@ -38,7 +38,7 @@ export class FixRules {
     this.#becoming = [...this.#standing];
   }
 
-  /** Why this fix must not be made. Endpoints are to be asked for before everything else. */
+  /** The reason this fix must not be made. Fixes of endpoints have to be checked before others. */
   check(conflict: FixableConflict): string | undefined {
     const { reference, successor } = conflict;
     const { within } = reference;
@@ -97,14 +97,14 @@ export class FixRules {
       : undefined;
   }
 
-  /** A step follows its endpoint, or goes to the one that stands in its way. */
+  /** A step may follow its endpoint, or use another one that already has the new pair. */
   #checkStep({ method, successor }: FixableConflict, path: string): string | undefined {
     const target = keyOf(successor, path);
     const isServed = this.#becoming.some((pair) => keyOf(pair.method, pair.path) === target);
     return isServed ? undefined : this.#stuck.get(keyOf(method, path));
   }
 
-  /** The endpoint itself may be about to become what its successor is to be. */
+  /** The endpoint itself may get the method that its successor would name. */
   #checkOwnSuccessor({ source, within }: Reference, successor: string): string | undefined {
     const endpoint = tableOf(source.table, "endpoint") ?? {};
     const path = textOf(endpoint, "path");
@@ -116,7 +116,7 @@ export class FixRules {
       : undefined;
   }
 
-  /** A fix of one method must not change another one that is in use. */
+  /** A fix of one method must not affect an endpoint that uses the successor. */
   #checkUse(successor: string, consequence: string): string | undefined {
     if (this.#step.newer.embedded.includes(successor)) {
       return `${successor} is a floor method, which ${consequence}`;
@@ -125,7 +125,7 @@ export class FixRules {
     return user && `${user.method} ${user.path} of ${user.file} ${consequence}`;
   }
 
-  /** Two rules of one method may leave the later one without effect, which stops the start. */
+  /** Of two rules for one method the later may have no effect, which prevents the start. */
   #checkApproval(successor: string): string | undefined {
     const rival = this.#scan.references.methods.some(
       ({ role, value }) => role === "approval" && value === successor,
@@ -159,7 +159,7 @@ export class FixRules {
     return rival ? `another redirect is for ${successor} already` : undefined;
   }
 
-  /** The method that a member of a redirect will name. */
+  /** The method that a redirect's member names after the fixes. */
   #afterFix(within: TomlTable, name: string): string | undefined {
     const method = textOf(within, name);
     const conflict = this.#scan.conflicts.find(
@@ -179,7 +179,7 @@ export class FixRules {
   }
 }
 
-/** A pair whatever its parameters are called. */
+/** The key of a pair, independent of parameter names. */
 function keyOf(method: string, path: string): string {
   return `${method} ${templateShape(path)}`;
 }

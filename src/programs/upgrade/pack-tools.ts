@@ -1,6 +1,6 @@
 /**
- * The operator's endpoints that agents of packs have as tools: an agent whose tool has no method any more
- * goes on without it, and nobody is told.   OpenWOP RFC 0072 §D
+ * Finds the operator's endpoints that agents of packs use as tools: an agent silently loses a tool
+ * whose method is removed.   OpenWOP RFC 0072 §D
  */
 import { isRecord, listIn } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -10,12 +10,12 @@ import { readToolId } from "../../modules/openwop/turn/tool-calls.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 import type { MethodRole, Reference } from "./reference.ts";
 
-/** A pair, and the file that it stands in. */
+/** A method and path, with the file that declares them. */
 export interface FiledPair extends Pair {
   readonly file: string;
 }
 
-/** The pair of an endpoint under some method; undefined where its path is none. */
+/** The pair of an endpoint with the given method; undefined if its path is invalid. */
 export function pairOf({ source, within }: Reference, method: string): FiledPair | undefined {
   const { path } = within;
   if (typeof path !== "string" || checkTemplate(path, new Set()) !== undefined) return undefined;
@@ -23,8 +23,8 @@ export function pairOf({ source, within }: Reference, method: string): FiledPair
 }
 
 /**
- * Those of all packs. A tool whose path no endpoint has, whatever its method, is nobody's loss; where --fix
- * gave the endpoint another method, the tool is lost all the same.
+ * The tools of every pack. A tool whose path no endpoint has, under any method, is ignored; one
+ * whose endpoint got another method by --fix is lost nevertheless.
  */
 export function packTools(
   files: readonly DeploymentText[],

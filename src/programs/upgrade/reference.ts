@@ -1,9 +1,9 @@
 /**
- * Places in a deployment's files that name a method or a path, and what they name it for: the role
- * decides what a change of the catalog does to it. In an endpoint file: its pair, its successor, and values
- * that its path may take; in the configuration: the method policy, the methods that need a token or an
- * approval, and the pairs that the manifest lists. Values may come out of the environment, as the daemon takes them; all
- * that cannot be understood is told.   AGTP-API §9
+ * Places in a deployment's files that name a method or a path, with the role of the name, which
+ * decides the effect of a catalog change. In an endpoint file: its pair, its successor, and
+ * possible values of its path parameters; in the configuration: the method policy, the methods that
+ * need a token or an approval, and the pairs that the manifest lists. Values may come from the
+ * environment, as for the daemon; values that cannot be interpreted are reported.   AGTP-API §9
  */
 import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
 import { describeToml } from "../../base/document-style.ts";
@@ -15,7 +15,7 @@ import type { TomlTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 
-/** Roles of a method that must be known. */
+/** Roles of a method that the catalog must have. */
 export type MethodRole =
   | "endpoint"
   | "endpoint-successor"
@@ -30,51 +30,51 @@ export type MethodRole =
   | "token"
   | "approval"
   | "hosted-protocol"
-  /** An endpoint that an agent of a pack calls. */
+  /** An endpoint that an agent of a pack uses as a tool. */
   | "tool"
-  /** An endpoint that the server itself has, and no file names. */
+  /** An endpoint of the server itself, without a file. */
   | "own-endpoint";
 
-/** Roles of a name that is the server's own, until the catalog has it too. */
+/** Roles of a name that is the server's own until the catalog defines it, too. */
 type NameRole = "custom" | "alias";
 
-/** Roles of a path, in which no method may be named. */
+/** Roles of a path, which must not contain a method's name. */
 export type PathRole =
   | "endpoint-path"
   | "endpoint-successor-path"
   | "step-path"
   | "pattern-path"
-  /** A word of a pattern of paths that is a whole segment of what it matches. */
+  /** A word in a path pattern that matches a whole segment. */
   | "pattern-segment"
   | "redirect-path"
   | "approval-path"
   | "hosted-protocol-path"
   | "agent-path"
-  /** A value that the parameter of an endpoint's path may have. */
+  /** A possible value of a path parameter. */
   | "parameter-value";
 
-/** The text of a place. */
+/** One occurrence of a name in a file. */
 export interface Reference<Role extends string = string> {
   readonly source: DeploymentText;
   /** Dotted key in the file. */
   readonly key: string;
   readonly role: Role;
   readonly value: string;
-  /** False where it came out of the environment, so that nothing in the file can be replaced. */
+  /** False if the value came from the environment, so that it cannot be replaced in the file. */
   readonly isWritten: boolean;
   readonly within: TomlTable;
 }
 
-/** Everything that the files of a deployment name. */
+/** Every method and path that a deployment's files name. */
 export interface References {
-  /** The configuration itself; absent where it could not be read. */
+  /** The configuration itself; undefined if it could not be read. */
   readonly config: DeploymentText | undefined;
   readonly methods: readonly Reference<MethodRole>[];
   readonly names: readonly Reference<NameRole>[];
   readonly paths: readonly Reference<PathRole>[];
 }
 
-/** Notes what a member names; `below` is where inside the member. An absent value is passed over. */
+/** Notes the value of a member; `below` is the place inside it. An undefined value is ignored. */
 type Note<Role> = (role: Role, member: string, value: string | undefined, below?: string) => void;
 
 interface FoundIn {
@@ -83,7 +83,7 @@ interface FoundIn {
   readonly path: Note<PathRole>;
 }
 
-/** The references so far. */
+/** Collects references. */
 export class ReferenceCollector implements References {
   readonly methods: Reference<MethodRole>[] = [];
   readonly names: Reference<NameRole>[] = [];
@@ -126,7 +126,7 @@ export class ReferenceCollector implements References {
   }
 }
 
-/** Collects from `[endpoint]`. */
+/** Collects the references of `[endpoint]`. */
 export function collectEndpoint(source: DeploymentText, collector: ReferenceCollector): void {
   const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
   const endpoint = root.at("endpoint").record();
@@ -155,13 +155,13 @@ export function collectEndpoint(source: DeploymentText, collector: ReferenceColl
   }
 }
 
-/** A text, and where it stands inside a member of the endpoint. */
+/** A text, and its place inside a member of the endpoint. */
 interface PlacedText {
   readonly below: string;
   readonly value: string;
 }
 
-/** The texts that JSON Schema names for a property, wherever it says so. */
+/** The texts that a JSON Schema allows for a property, anywhere in the schema. */
 function parameterValues(root: unknown, name: string): readonly PlacedText[] {
   const properties = partsOf(root, "").map((part) => `${part}/properties/${name}`);
   return properties
@@ -177,10 +177,10 @@ function parameterValues(root: unknown, name: string): readonly PlacedText[] {
     });
 }
 
-/** A schema and those that it is made of, by what it refers to and by its branches, as pointers from the root. */
+/** A schema and its references and branches, as pointers from the root. */
 function partsOf(root: unknown, start: string): readonly string[] {
   const parts = new Set([start]);
-  // Parts that are added on the way are looked at in their turn.
+  // The loop also visits parts that it adds.
   for (const part of parts) {
     const schema = atPointer(part, root);
     const reference = memberAt(schema, "$ref");
@@ -195,7 +195,7 @@ function partsOf(root: unknown, start: string): readonly string[] {
   return [...parts];
 }
 
-/** The texts that a field list names for a field. */
+/** The texts that a field list allows for a field. */
 function fieldValues(lists: unknown, name: string): readonly PlacedText[] {
   return ["required", "optional"].flatMap((list) => {
     const fields = memberAt(lists, list);
@@ -214,7 +214,7 @@ function enumTexts(owner: unknown, below: string): readonly PlacedText[] {
   );
 }
 
-/** Collects from `[policies]`, `[[hosted_protocols]]` and `[[agntcy]]`. */
+/** Collects the references of `[policies]`, `[[hosted_protocols]]` and `[[agntcy]]`. */
 export function collectPolicies(source: DeploymentText, collector: ReferenceCollector): void {
   const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
   const policies = root.at("policies").optional?.record();
@@ -290,7 +290,7 @@ function noteAs<Role>(
   return (member, value, below) => note(role, member, value, below);
 }
 
-/** Items by their place in the file, although some of them may be no text or stand there twice. */
+/** Notes the items of a list by index, because some may be no text, or duplicates. */
 function collectList(member: string, owner: DocumentPlace, note: NoteItem): void {
   for (const item of owner.at(member).optional?.items("a list of methods") ?? []) {
     const { value, name } = item;

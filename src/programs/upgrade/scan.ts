@@ -1,6 +1,6 @@
 /**
- * Reads a deployment and says what a step from one catalog to another does to it, each finding with
- * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
+ * Reads a deployment and determines the effects of a catalog change, each with its line. Findings
+ * are complete only if no problem is an error.   AGTP-API §4.7
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -33,11 +33,11 @@ export interface Scan extends DeploymentFindings {
   readonly texts: DeploymentTexts;
   readonly references: References;
   readonly problems: readonly Problem[];
-  /** The place of something in its file; undefined where it is not written at all. */
+  /** The place of a reference in its file; undefined if it is not written there. */
   placeOf(reference: Reference): TomlPlace | undefined;
 }
 
-/** Reads and judges; writes nothing. */
+/** Reads the deployment and finds conflicts; writes nothing. */
 export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
   const { environment, problems } = environmentAt(options.directory, options.environment);
   const texts = readDeployment({ ...options, environment });
@@ -73,7 +73,7 @@ export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
   };
 }
 
-/** Each file is read for places once, and only when somebody asks. */
+/** Each file is located once, and only on demand. */
 function createPlaceFinder(): Scan["placeOf"] {
   const known = new Map<DeploymentText, TomlPlaces>();
   return ({ source, key }) => {
@@ -105,43 +105,42 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
   }
 }
 
-/** The words between the slashes and the bars of a regular expression, each once. */
+/** The distinct words between the slashes and bars of a regular expression. */
 function wholeSegments(pattern: unknown): ReadonlySet<string> {
   const words = typeof pattern === "string" ? pattern.matchAll(WHOLE_SEGMENT) : [];
   return new Set(Array.from(words, ([word]) => word));
 }
 
-// A group behind a word begins another segment, or ends the path.
+// A group after a word begins another segment, or ends the path.
 const WHOLE_SEGMENT =
   /(?<=[/|(]|\(\?:)[A-Za-z][A-Za-z_-]*(?=\\?\/|[|)$]|\((?:\?:)?(?:\\?\/|\$)|$)/g;
 
 interface TomlPlace {
-  /** From 1. */
+  /** The line number, from 1. */
   readonly line: number;
   readonly column: number;
-  /** The characters of its value, where that is a text. */
+  /** The range of its value in characters, if it is a text. */
   readonly range?: readonly [start: number, end: number];
 }
 
 type TomlPlaces = ReadonlyMap<string, TomlPlace>;
 
 /**
- * The places of a TOML file's keys: line and column for a person, the range of a value for whoever
- * replaces it. Only files in which something was found are read this way, because it takes ten
- * times what parsing takes. Reads a text that has been parsed before; empty when its layout is
- * beyond the locating parser.
+ * The places of a TOML file's keys: line and column for a person, the range of a value for an edit.
+ * Only files with a finding are located, because it takes ten times as long as parsing. The text is
+ * valid; the result is empty if the locating parser fails on its layout.
  */
 export function locateKeys(text: string): TomlPlaces {
   const places = new Map<string, TomlPlace>();
   try {
-    // The daemon's parser takes TOML 1.1, so whoever locates must as well.
+    // The daemon's parser accepts TOML 1.1, so this one must, too.
     const [root] = parseTOML(text, { tomlVersion: "1.1" }).body;
     for (const node of root.body) {
       if (node.type === "TOMLKeyValue") addKeyValue(places, "", node);
       else addTable(places, node);
     }
   } catch {
-    // A single text of a megabyte exhausts the stack of the parser; the file is still judged.
+    // A text of a megabyte overflows the parser's stack; the file's findings are reported without lines.
     return new Map();
   }
   return places;
@@ -151,7 +150,7 @@ export function locateKeys(text: string): TomlPlaces {
 export function placeOf(places: TomlPlaces, key: string): TomlPlace | undefined {
   const own = places.get(key);
   if (own !== undefined) return own;
-  // Every step shortens the key; what a quoted name falls apart into is found nowhere.
+  // Each step shortens the key; parts of a quoted name are never found.
   for (let at = key; at !== ""; ) {
     at = at.slice(0, Math.max(0, at.lastIndexOf("."), at.lastIndexOf("[")));
     const around = places.get(at);
@@ -205,7 +204,7 @@ function addPlace(
   range?: readonly [number, number],
 ): void {
   const { line, column } = loc.start;
-  // Very long names are written alike once they are shortened: then nothing may be replaced.
+  // Long names are shortened and may collide: then nothing is replaced.
   const isUnique = !places.has(key);
   const ranged = range !== undefined && isUnique ? { range } : {};
   places.set(key, { line, column: column + 1, ...ranged });
@@ -219,8 +218,8 @@ function below(parent: string, part: string | number): string {
 const OPENWOP_DIR = "agents/openwop";
 
 /**
- * The methods beyond the floor that endpoints of the server itself have: no file of the deployment names
- * them, and a catalog without one has the server refuse its own endpoint with 459.
+ * The methods beyond the floor that the server's own endpoints have: no file names them, and with a
+ * catalog that lacks one the server refuses its own endpoint with 459.
  */
 function ownEndpoints(
   config: DeploymentText,
@@ -254,7 +253,7 @@ function ownEndpoints(
     });
 }
 
-/** Tells whether an agent has threads, by its manifest; one that cannot be read is not served. */
+/** Returns true if an agent's manifest has threads; an unreadable manifest is not served. */
 function hasThreads(agent: unknown, directory: string, environment: Environment): boolean {
   const written = isTable(agent) ? agent["manifest"] : undefined;
   if (typeof written !== "string") return false;

@@ -1,4 +1,7 @@
-/** The report for people: what changed, whether the version says so, what breaks where, what to do about it. */
+/**
+ * The report for people: the changes, whether the version reflects them, the conflicts with their
+ * places, and the remedies.
+ */
 import pc from "picocolors";
 import { clip } from "../../base/json-value.ts";
 import { isError } from "../../base/problem.ts";
@@ -19,7 +22,7 @@ import type { Scan } from "./scan.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;
 
-/** A group of lines under one heading; nothing is shown of an empty one. */
+/** A group of lines under one heading; an empty one is not printed. */
 type Section = readonly [heading: string, lines: readonly string[]];
 
 function writeSections(sections: readonly Section[], out: Output): void {
@@ -31,7 +34,7 @@ function writeSections(sections: readonly Section[], out: Output): void {
   }
 }
 
-/** Shows what changed between the catalogs, and the verdict on their versions. */
+/** Prints the changes between the catalogs, and the verdict on their versions. */
 export function printCatalogs(
   { older, newer, diff, verdict }: Pick<DiffReport, "older" | "newer" | "diff" | "verdict">,
   out: Output,
@@ -106,7 +109,7 @@ function sectionLines({ added, removed, changed }: SectionDiff, arrow: string): 
   ];
 }
 
-/** A line of a catalog is a stranger's. */
+/** Makes text of an untrusted catalog safe to display. */
 function text(value: string): string {
   return clip(defuseLine(value), 100);
 }
@@ -118,7 +121,7 @@ const HEADINGS: Readonly<Record<ConflictGroup, string>> = {
   policy: "Policy conflicts",
 };
 
-/** Shows what breaks, what is worth knowing, and a last line that sums it up. */
+/** Prints the conflicts and notices, and a summary line. */
 export function printDeployment({ directory, scan }: DeploymentReport, out: Output): void {
   const colours = pc.createColors(out.hasColour);
   out.write(`\n${colours.bold(`Deployment ${defuseLine(directory)}`)}\n`);
@@ -145,7 +148,7 @@ export function printDeployment({ directory, scan }: DeploymentReport, out: Outp
   else out.write(`\n${summary}${isPartial ? ", in what could be read" : ""}\n`);
 }
 
-/** Shows what is going to be written, as `diff` would, and what is not. */
+/** Prints the planned changes like `diff`, and the refused ones. */
 export function printPlan({ fixes, refused }: FixPlan, scan: Scan, out: Output): void {
   const { green, red, bold } = pc.createColors(out.hasColour);
   const paint = (line: string): string => {
@@ -164,7 +167,7 @@ export function printPlan({ fixes, refused }: FixPlan, scan: Scan, out: Output):
   writeSections([["Left to a person", lines]], out);
 }
 
-/** Says what became of a plan. */
+/** Prints the outcome of a plan. */
 export function printOutcome({ isDryRun, plan, written, failed }: FixOutcome, err: Output): void {
   for (const { file, reason } of failed) {
     err.write(`agtp-catalog-diff: ${defuseLine(file)}: ${defuseLine(reason)}\n`);
@@ -189,7 +192,7 @@ function noticeLine(notice: Notice, scan: Scan, out: Output): string {
   return `${yellow("!")} ${where}\n      ${defuseLine(message)}${wayOut}`;
 }
 
-/** `endpoints/book.toml:2`, as editors take it. */
+/** `endpoints/book.toml:2`, a form that editors accept. */
 function place(reference: Reference, scan: Scan): string {
   const line = scan.placeOf(reference)?.line;
   const { file } = reference.source;
@@ -197,8 +200,8 @@ function place(reference: Reference, scan: Scan): string {
 }
 
 /**
- * The lines in which two texts differ, under a head that names the file, as `diff -U0` has them and
- * `patch` takes them. Only for changes that leave the number of lines as it was.
+ * The lines that differ between two texts, with a head that names the file, like `diff -U0` and
+ * usable by `patch`. Only for changes that keep the number of lines.
  */
 function unifiedDiff(file: string, before: string, after: string): readonly string[] {
   const newer = after.split("\n");

@@ -1,4 +1,4 @@
-/** Certificates: those that the deployment shows, trusts or keeps. */
+/** Checks of the certificates that the deployment presents, trusts or keeps. */
 import { createPrivateKey, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
@@ -9,12 +9,12 @@ import { type Check, nameOf, type Observation, type Subject } from "../check.ts"
 import { filesNamed, keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
 
 interface CertificateFile {
-  /** As findings name it: the file that names the certificates, or their own where none does. */
+  /** The file in findings: the one that names the certificates, or their own if none does. */
   readonly file: string;
   readonly key: string;
-  /** Shown to peers, made by the daemon for itself, trusted, or kept by `agtp-keys`. */
+  /** Presented to peers, made by the daemon itself, trusted, or kept by `agtp-keys`. */
   readonly use: "shown" | "made" | "trusted" | "kept";
-  /** In the order of the file; what cannot be parsed is not among them. */
+  /** The certificates in file order, without unparsable ones. */
   readonly certificates: readonly X509Certificate[];
 }
 
@@ -48,7 +48,7 @@ function upstreamCa({ file, handler }: EndpointDefinition): readonly Certificate
   return [{ file, key, use: "trusted", certificates: parseAll(handler.ca) }];
 }
 
-/** The certificates in a file; none where there is no file. */
+/** Reads the certificates in a file; none if there is no file. */
 function readCertificateFile(path: string): readonly X509Certificate[] {
   return parseAll(readBoundedFile(path, MAX_PEM_BYTES).text ?? "");
 }
@@ -60,16 +60,16 @@ function parseAll(pem: string): readonly X509Certificate[] {
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const CERTIFICATES_CHECKS: readonly Check[] = [
-  // Certificates that are over, will soon be, or have not begun.   RFC 5280 §4.1.2.5
+  // Certificates that have expired, will expire soon, or are not valid yet.   RFC 5280 §4.1.2.5
   {
     id: "certificate-expiry",
     asks: "are all certificates valid, and for a while to come?",
     look: (subject) =>
       certificateFiles(subject).flatMap((file) => judgeFile(file, subject.machine.now)),
   },
-  // Clients cannot take the server's certificate for the server's.   RFC 9110 §4.3.4
+  // Clients will not accept the server's certificate for its name.   RFC 9110 §4.3.4
   {
     id: "certificate-names",
     asks: "does the certificate name the server?",
@@ -94,7 +94,7 @@ export const CERTIFICATES_CHECKS: readonly Check[] = [
       return [{ ...at, severity: "warning", message, hint }];
     },
   },
-  // A certificate and the key beside it do not belong together.
+  // A certificate does not match the key beside it.
   {
     id: "certificate-key",
     asks: "does each certificate have its own key?",
@@ -113,7 +113,7 @@ export const CERTIFICATES_CHECKS: readonly Check[] = [
   },
 ];
 
-/** A bundle of authorities has one observation, about the worst of its certificates. */
+/** Reports one observation for a bundle of CAs, about its worst certificate. */
 function judgeFile(source: CertificateFile, now: number): readonly Observation[] {
   const { file, key, use, certificates } = source;
   const judged = certificates.flatMap((one) => judgeValidity(one, use, now) ?? []);
@@ -133,7 +133,7 @@ function judgeValidity(
   const to = Date.parse(certificate.validTo);
   const name = subjectOf(certificate);
   if (to <= now) {
-    // The next start makes a new one.
+    // The daemon replaces its own certificate at the next start.
     return {
       severity: use === "made" ? "warning" : "error",
       message: `${name} expired on ${dateOf(to)}`,
@@ -141,7 +141,7 @@ function judgeValidity(
   }
   if (from > now)
     return { severity: "error", message: `${name} is not valid before ${dateOf(from)}` };
-  // Some live for weeks only, and are renewed when a third of that is left.
+  // Short-lived certificates are renewed when a third of their lifetime is left.
   if (to - now >= Math.min(SOON_MS, (to - from) / 3)) return undefined;
   const days = Math.floor((to - now) / DAY_MS);
   return {
@@ -172,7 +172,7 @@ function hintFor(use: CertificateFile["use"]): string {
   }
 }
 
-/** A server id may be anything; only what could stand in a certificate is looked for there. */
+/** Returns true if a server id has the form of a host name, so that it can be in a certificate. */
 function isHostName(text: string): boolean {
   return isIP(text) === 0 && /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(text);
 }

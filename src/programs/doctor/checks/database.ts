@@ -1,20 +1,20 @@
-/** The database of several nodes: how much it has, whether that is bounded, and who works on it. */
+/** Checks of the database of several nodes: its size, its bounds, and its users. */
 import type { DatabaseSurvey, TableSize } from "../../../state/postgres/survey.ts";
 import type { Check, Observation, Subject } from "../check.ts";
 import { DEFAULT_AGE } from "../machine.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE = 1024 * MEBIBYTE;
-/** The tables that have a name of their own in the sum. */
+/** The tables that the size report lists by name. */
 const NAMED: readonly string[] = ["records", "entries", "changes"];
-/** Autovacuum comes at a fifth of a table. */
+/** Autovacuum starts at a fifth of a table. */
 const MANY_DEAD = 10_000;
-/** Longer than anything that the daemons write. */
+/** Longer than any transaction of the daemons. */
 const LONG_MS = 60_000;
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const DATABASE_CHECKS: readonly Check[] = [
-  // Nothing bounds it, its room is not given back, or it cannot be seen.
+  // The database is unbounded, dead rows are not vacuumed, or it cannot be examined.
   {
     id: "database-size",
     asks: "is the database kept within bounds?",
@@ -34,7 +34,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
       ];
     },
   },
-  // A node is silent, or they are of different builds.
+  // A node is silent, or nodes run different builds.
   {
     id: "nodes",
     asks: "do all nodes of the deployment live?",

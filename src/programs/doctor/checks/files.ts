@@ -1,6 +1,6 @@
 /**
- * Files that others can write, own or read: those that are served, the state, private keys and secrets;
- * and where secrets stand.
+ * Checks of files that others can write, own or read: served files, the state, private keys and
+ * secrets; and of secrets in files.
  */
 
 import { join, resolve } from "node:path";
@@ -15,9 +15,9 @@ import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { privateKeyPaths, servedPaths, statePaths } from "../deployment-paths.ts";
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const FILES_CHECKS: readonly Check[] = [
-  // Others than their owners can write served files, or read the state.
+  // Users other than their owners can write served files, or read the state.
   {
     id: "file-permissions",
     asks: "who else can change what is served, or read what is kept?",
@@ -35,13 +35,13 @@ export const FILES_CHECKS: readonly Check[] = [
   },
 ];
 
-/** A writer there has code run by the daemon. */
+/** A user who can write these files controls code that the daemon runs. */
 function writableServed(subject: Subject): readonly Observation[] {
   return servedPaths(subject).flatMap((path): readonly Observation[] => {
     const mode = subject.machine.status(path)?.mode ?? 0;
     const place = { file: nameOf(subject, path), key: "" };
     const hint = `chmod go-w ${place.file}`;
-    // In a directory with the sticky bit nobody replaces the files of another.
+    // In a directory with the sticky bit nobody can replace another user's files.
     if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) {
       const message = "can be written by everybody, who then decides what the daemon runs";
       return [{ ...place, severity: "error", message, hint }];
@@ -63,7 +63,7 @@ function openState(subject: Subject): readonly Observation[] {
       const message = "is the daemon's state and can be written by others";
       return [{ ...place, severity: "error", message, hint }];
     }
-    // Certificates and public halves are for everybody; keys have a check of their own.
+    // Certificates and public keys may be readable; private keys have a check of their own.
     if (isDirectory || (mode & 0o044) === 0 || path.endsWith(".pem")) return [];
     const message = "is the daemon's state and can be read by others";
     return [{ ...place, severity: "warning", message, hint }];
@@ -72,7 +72,7 @@ function openState(subject: Subject): readonly Observation[] {
 
 const ROOT = 0;
 
-/** The owner of the configuration decides what is served; nobody else should own a part of it. */
+/** The owner of the configuration decides what is served, so no other user should own part of it. */
 function foreignServed(subject: Subject): readonly Observation[] {
   const { config, machine } = subject;
   const daemon = machine.status(stateDirectory(config.directory))?.uid;
@@ -86,7 +86,7 @@ function foreignServed(subject: Subject): readonly Observation[] {
   });
 }
 
-/** A file that another user left there, by starting the daemon once, stops the next start. */
+/** A file that another user left by starting the daemon once prevents the next start. */
 function foreignState(subject: Subject): readonly Observation[] {
   const { config, machine } = subject;
   const daemon = machine.status(stateDirectory(config.directory))?.uid;
@@ -100,9 +100,9 @@ function foreignState(subject: Subject): readonly Observation[] {
   });
 }
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const KEYS_CHECKS: readonly Check[] = [
-  // Others than its owner can read or replace a private key, or the file of variables.
+  // Users other than its owner can read or replace a private key, or the file of variables.
   {
     id: "key-permissions",
     asks: "are private keys their owner's alone?",
@@ -124,7 +124,7 @@ export const KEYS_CHECKS: readonly Check[] = [
       });
     },
   },
-  // Secrets stand in files instead of in the environment. Values are never repeated.
+  // Secrets are written in files instead of the environment. Findings never repeat their values.
   {
     id: "secrets-in-files",
     asks: "are secrets taken from the environment?",
@@ -144,17 +144,17 @@ function judgeMode(
 ): { readonly severity: Severity; readonly message: string } | undefined {
   if ((mode & 0o022) !== 0) return { severity: "error", message: "can be replaced by others" };
   if ((mode & 0o004) !== 0) return { severity: "error", message: "can be read by everybody" };
-  // A group of its own is a habit of some systems.
+  // On some systems each user has a group of their own, so this is a warning only.
   if ((mode & 0o040) !== 0) return { severity: "warning", message: "can be read by its group" };
   return undefined;
 }
 
 const MAX_BYTES = 1024 * 1024;
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret)$/i;
-/** A URL is a secret where it has a password. */
+/** A URL only is a secret if it contains a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;
 
-/** The keys of secrets that are written out; the schema says which are secrets. */
+/** The keys of secrets that are written out, as the schema marks secrets. */
 function findSecrets(schema: unknown, value: unknown, key: string): readonly string[] {
   if (!isTable(schema)) return [];
   if (typeof value === "string") {

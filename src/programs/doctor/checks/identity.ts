@@ -1,6 +1,6 @@
 /**
- * Identity: who is believed, and may read and change things without proving more; agents, their grants,
- * and the validity of their documents.
+ * Checks of identity: which callers are believed and may read or change things without proof;
+ * agents, their grants, and the validity of their documents.
  */
 
 import { describeListener, exposedListener } from "../../../app/config/listeners.ts";
@@ -8,7 +8,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { type Check, type Observation, type Subject, settingCheck } from "../check.ts";
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const IDENTITY_CHECKS: readonly Check[] = [
   // Strangers are believed.   AGTP "Agent Identity"
   settingCheck(
@@ -24,7 +24,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Others than this machine's users can claim an Agent-ID without proving it.
+  // Users of other machines can claim an Agent-ID without proof.
   settingCheck(
     "identity-assurance",
     "do agents prove who they are?",
@@ -50,7 +50,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Another service that is given a token can use it here.   RFC 8725 §3.9
+  // Another service that receives a token can use it here.   RFC 8725 §3.9
   settingCheck(
     "token-audience",
     "are only tokens taken that are meant for this server?",
@@ -64,7 +64,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Anybody may suspend and revoke agents.   AGTP "Agent Lifecycle"
+  // Anyone may suspend and revoke agents.   AGTP "Agent Lifecycle"
   settingCheck(
     "lifecycle-auth",
     "can only issuers change lifecycles?",
@@ -77,7 +77,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Everybody on the network may look at what the server offers.
+  // Anyone on the network may discover what the server offers.
   settingCheck(
     "anonymous-discovery",
     "who may look at what is offered?",
@@ -92,7 +92,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Everybody may read what agents did.   AGTP "INSPECT"
+  // Anyone may read what agents did.   AGTP "INSPECT"
   settingCheck(
     "inspect-access",
     "who may read the records of agents?",
@@ -119,7 +119,7 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Grants have no end: methods beyond the catalog, and scopes with an asterisk.
+  // Grants are unbounded: methods beyond the catalog, and scopes with an asterisk.
   {
     id: "wildcards",
     asks: "are grants as narrow as they can be?",
@@ -134,15 +134,15 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       ];
     },
   },
-  // Agents look hosted and can do nothing: their issuers are not, or no longer, trusted.
-  // AGTP-TRUST "Trust Anchors"
+  // Hosted agents can do nothing, because their issuers are not, or no longer, trusted. AGTP-TRUST
+  // "Trust Anchors"
   {
     id: "issuer-trust",
     asks: "are the issuers of agents trusted?",
     look: ({ agents }) => agents.flatMap(judgeIssuer),
   },
-  // Documents of agents are over by their own word, which the drafts have no member for and the
-  // daemon therefore does not read; or agents are hosted and no longer active.
+  // Agents' documents have expired by a member that the drafts do not define and the daemon does
+  // not read; or hosted agents are no longer active.
   {
     id: "agent-documents",
     asks: "are the documents of agents still good?",
@@ -225,7 +225,7 @@ function judgeIssuer({ file, signature, genesis }: AgentDocument): readonly Obse
 
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
-/** The members in which issuers write the end of a document. */
+/** The members that issuers use for the expiry of a document. */
 const ENDS = ["expires_at", "expires", "valid_until", "not_after"];
 
 function checkEnd(file: string, document: JsonRecord, now: number): readonly Observation[] {

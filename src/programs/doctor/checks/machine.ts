@@ -1,4 +1,4 @@
-/** The machine: its clock, its runtime, and the programs that the daemon starts. */
+/** Checks of the machine: its clock, its runtime, and the programs that the daemon starts. */
 import { delimiter, resolve } from "node:path";
 import semver from "semver";
 import type { McpServerConfig } from "../../../handlers/mcp/read-settings.ts";
@@ -6,16 +6,16 @@ import { stateDirectory } from "../../../state/state-directory.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { listTree } from "../deployment-paths.ts";
 
-/** No clock that is right shows an earlier time than this program was written at. */
+/** A correct clock is later than the time at which this program was written. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
-/** Other machines may have written files, agents' issuers among them. */
+/** The tolerance for files that other machines wrote, such as agents' issuers. */
 const TOLERANCE_MS = 300_000;
 const SET_CLOCK = "have the clock set by NTP, and look at what was signed meanwhile";
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const MACHINE_CHECKS: readonly Check[] = [
-  // The clock is wrong, by what is on the disk: everything there was made earlier. A wrong clock
-  // dates records wrongly, and believes certificates and tokens that are over.
+  // The clock is wrong, because files on disk are from its future. A wrong clock misdates records,
+  // and accepts expired certificates and tokens.
   {
     id: "clock",
     asks: "can the clock be right?",
@@ -42,7 +42,7 @@ export const MACHINE_CHECKS: readonly Check[] = [
       return early;
     },
   },
-  // agtpd does not run on this runtime, or its makers mend it no more.
+  // agtpd does not support this runtime, or its maintenance has ended.
   {
     id: "node-version",
     asks: "is the runtime supported?",
@@ -62,7 +62,7 @@ export const MACHINE_CHECKS: readonly Check[] = [
       return [judgeRuntime("note", `Node.js ${version.major} has no long-term support`)];
     },
   },
-  // An MCP server that cannot be started: its tools fail, and the daemon goes on without them.
+  // An MCP server cannot be started: its tools fail, and the daemon runs without them.
   {
     id: "mcp-programs",
     asks: "are the programs of MCP servers there?",
@@ -78,7 +78,7 @@ export const MACHINE_CHECKS: readonly Check[] = [
   },
 ];
 
-/** True also where nobody can tell: without modes, or without a PATH. */
+/** Returns true if a program can be started, or if that cannot be determined: without modes or a PATH. */
 function isStartable(
   { command, cwd, env }: { readonly command: string } & Pick<McpServerConfig, "cwd" | "env">,
   { machine, environment }: Subject,
@@ -108,7 +108,7 @@ function fromTheFuture(
 }
 
 const LEAST = "20.19.0";
-/** The last day of each line with long-term support, as its makers published it. */
+/** The end of life of each LTS line, as published. */
 const ENDS: ReadonlyMap<number, string> = new Map([
   [20, "2026-04-30"],
   [22, "2027-04-30"],

@@ -1,6 +1,6 @@
 /**
- * Served files that are passed over, guesses that nobody judged, open endpoints; and ways in and out
- * beside AGTP: plain HTTP, unsigned webhooks.
+ * Checks of what is served: files that are passed over, guesses without a review, open endpoints;
+ * and of access beside AGTP: plain HTTP, unsigned webhooks.
  */
 
 import semver from "semver";
@@ -12,9 +12,9 @@ import { isError } from "../../../base/problem.ts";
 import { loadCatalog, shippedCatalogPath } from "../../../catalog/catalog-file.ts";
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const SERVED_CHECKS: readonly Check[] = [
-  // The daemon passes a file over, or does not start with it. Handlers are not loaded for this.
+  // The daemon passes a file over, or does not start with it. Handlers are not loaded for this check.
   {
     id: "unserved-files",
     asks: "is everything that was written also served?",
@@ -27,7 +27,7 @@ export const SERVED_CHECKS: readonly Check[] = [
       });
     },
   },
-  // Agents, tools, keys and workflows of OpenWOP name something that is not there.
+  // Agents, tools, keys and workflows of OpenWOP refer to something that does not exist.
   {
     id: "openwop-names",
     asks: "do OpenWOP's packs, keys and workflows name what there is?",
@@ -44,7 +44,7 @@ export const SERVED_CHECKS: readonly Check[] = [
         };
       }),
   },
-  // Comments that begin with REVIEW wait for a person to judge.
+  // Comments that begin with REVIEW wait for a person.
   {
     id: "review-marks",
     asks: "has somebody judged what was only guessed?",
@@ -53,7 +53,7 @@ export const SERVED_CHECKS: readonly Check[] = [
       ...lookInto(subject, subject.config.recipes.dir, "recipes", false),
     ],
   },
-  // Endpoints that cannot be undone ask for no scope of their own.   AGTP-API §7.1
+  // Endpoints that cannot be undone require no scope of their own.   AGTP-API §7.1
   {
     id: "open-endpoints",
     asks: "does what cannot be undone need a scope?",
@@ -65,7 +65,7 @@ export const SERVED_CHECKS: readonly Check[] = [
         return [{ severity: "warning", file, key: "endpoint.required_scopes", message, hint }];
       }),
   },
-  // The deployment's catalog is another than the one that came with the product.   AGTP-API §4.1
+  // The deployment's catalog differs from the one that ships with the product.   AGTP-API §4.1
   {
     id: "catalog-version",
     asks: "is the catalog of methods the current one?",
@@ -87,7 +87,7 @@ export const SERVED_CHECKS: readonly Check[] = [
       return [{ ...place, severity: "warning", message, hint }];
     },
   },
-  // The seams of the public test suite are open.
+  // The interfaces for the public test suite are open.
   settingCheck(
     "conformance-mode",
     "are test seams closed?",
@@ -101,7 +101,7 @@ export const SERVED_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Plain HTTP can be read by others, and changed on its way.
+  // Plain HTTP can be read and changed on its way.
   {
     id: "plain-http",
     asks: "is anything said or served without TLS?",
@@ -110,7 +110,7 @@ export const SERVED_CHECKS: readonly Check[] = [
       ...judgeServed(subject),
     ],
   },
-  // Agents of others may be called without TLS.
+  // Agents of other servers may be called without TLS.
   {
     id: "allow-http",
     asks: "are agents of others called over TLS?",
@@ -129,7 +129,7 @@ export const SERVED_CHECKS: readonly Check[] = [
           : [],
       ),
   },
-  // Receivers of webhooks cannot tell where they come from.
+  // Receivers of webhooks cannot verify the sender.
   settingCheck(
     "webhook-secret",
     "are webhooks signed?",
@@ -148,7 +148,7 @@ export const SERVED_CHECKS: readonly Check[] = [
 ];
 
 interface Mark {
-  /** From 1. */
+  /** The line number, from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -171,14 +171,14 @@ function lookInto(
   });
 }
 
-/** In comments alone: a description may speak of reviews as it likes. */
+/** Only comments count: a description may contain the word REVIEW. */
 function findMarks(text: string): readonly Mark[] {
   if (!/#\s*REVIEW\s*:/i.test(text)) return [];
   try {
     const { comments } = parseTOML(text, { tomlVersion: "1.1" });
     return comments.flatMap(({ value, loc }) => readMark(value, loc.start.line) ?? []);
   } catch {
-    // A file that is no TOML is not served, and may be marked all the same.
+    // An invalid TOML file is not served, but may still have marks.
     return text
       .split("\n")
       .flatMap((line, index) => readMark(/^\s*#(.*)/.exec(line)?.[1] ?? "", index + 1) ?? []);
@@ -207,7 +207,7 @@ function namedUrls({ config }: Subject) {
   ];
 }
 
-/** Not quoted: what a URL has beside its host may be a secret. */
+/** Only the host is shown, because the rest of a URL may be a secret. */
 function judgeUrl(file: string, key: string, url = ""): readonly Observation[] {
   if (!URL.canParse(url)) return [];
   const { protocol, hostname } = new URL(url);

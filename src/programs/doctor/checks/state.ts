@@ -1,4 +1,4 @@
-/** State: records, the database, the journal, and room for them. */
+/** Checks of the state: records, the database, the journal, and the space for them. */
 import { dirname, join } from "node:path";
 import { findLosses } from "../../../state/journal/journal-comparison.ts";
 import { describeDamage, type JournalDamage } from "../../../state/journal/journal-damage.ts";
@@ -13,7 +13,7 @@ import { journalDirectory, stateDirectory } from "../../../state/state-directory
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 import type { Machine } from "../machine.ts";
 
-/** In the order in which they are asked. */
+/** The checks, in the order in which they run. */
 export const STATE_CHECKS: readonly Check[] = [
   // Records prove nothing.   AGTP-IDENTIFIERS "Attribution-Record"
   settingCheck(
@@ -32,7 +32,7 @@ export const STATE_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Nothing outlives the process, or no daemon would start over the database that is named.
+  // The state does not outlive the process, or no daemon would start with the named database.
   settingCheck("store", "is state kept?", "store.driver", ({ config, database }) => {
     const fault = database?.survey?.startFault;
     if (fault !== undefined) {
@@ -45,7 +45,7 @@ export const STATE_CHECKS: readonly Check[] = [
       hint: 'set it to "sqlite"',
     };
   }),
-  // The database is damaged, by its header and its log alone: a daemon may have it open.
+  // The database is damaged; only its header and log are read, because a daemon may have it open.
   {
     id: "state-file",
     asks: "is the database whole?",
@@ -72,8 +72,7 @@ export const STATE_CHECKS: readonly Check[] = [
       return [{ ...place, severity: "error", message, hint }];
     },
   },
-  // The journal of records is not whole, by itself or by what the store knows of it; not all of it
-  // is read.
+  // The journal is damaged, by itself or compared with the store; it is not read completely.
   {
     id: "journal",
     asks: "is the journal of records whole?",
@@ -99,7 +98,7 @@ export const STATE_CHECKS: readonly Check[] = [
       return [...losses, ...faults];
     },
   },
-  // The journal grows for good, or has more than it may.
+  // The journal grows without a bound, or exceeds its bound.
   {
     id: "journal-size",
     asks: "is the journal kept within bounds?",
@@ -125,7 +124,7 @@ export const STATE_CHECKS: readonly Check[] = [
       return [{ ...place, severity: "warning", message, hint }];
     },
   },
-  // There is no room for records: without room for one, nothing is answered.
+  // There is no space for records: the server answers nothing that it cannot record.
   {
     id: "disk-space",
     asks: "is there room for state and records?",
@@ -145,7 +144,7 @@ const REPAIR_STORE =
 const REPAIR_JOURNAL =
   "put back a copy of the segment; without one, agtp-keys repair goes on and records the loss";
 
-/** Without a store that can be read, which another check tells of, nothing is known to be lost. */
+/** Lost records; none are known if the store cannot be read, which another check reports. */
 function lossesOf({ config, machine }: Subject, directory: string): readonly JournalDamage[] {
   const { path } = config.store;
   if (machine.status(path) === undefined || findSqliteFault(path) !== undefined) return [];
@@ -158,7 +157,7 @@ function lossesOf({ config, machine }: Subject, directory: string): readonly Jou
 const MEBIBYTE = 1024 * 1024;
 const LARGE_JOURNAL = 1024 * MEBIBYTE;
 
-/** The octets of the segments in a directory; none where it is not there. */
+/** The total size of a directory's segments; 0 if it does not exist. */
 function sizeOf(directory: string, machine: Machine): number {
   if (machine.status(directory) === undefined) return 0;
   const sizes = listSegments(directory).map(
@@ -172,7 +171,7 @@ const NEXT_TO_NOTHING = 128 * MEBIBYTE;
 const FEW_FILES = 1_000;
 const MAKE_ROOM = "make room, or move the deployment to a larger disk";
 
-/** A path that is absent will be made below its parent. */
+/** The closest existing ancestor of a path, below which an absent one will be made. */
 function existingPart(path: string, machine: Machine): string {
   return machine.status(path) === undefined && dirname(path) !== path
     ? existingPart(dirname(path), machine)
