@@ -18,12 +18,12 @@ const trustLevel = (tier: number) =>
 
 /** `[agentcli]`, with every default filled in. */
 export interface AgentcliConfig {
-  /** Absolute. */
+  /** Absolute paths. */
   readonly manifests: readonly string[];
-  /** Ids of workflows. */
+  /** Workflow ids. */
   readonly expose: readonly string[];
   readonly promptRuntime?: string;
-  /** By trust tier; without any, the tier of a caller says nothing about its level. */
+  /** Trust levels by trust tier; if empty, a tier implies no level. */
   readonly trustLevels: Readonly<Record<string, TrustLevel>>;
 }
 

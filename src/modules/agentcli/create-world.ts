@@ -1,7 +1,4 @@
-/**
- * The world of a real process: its directory, its clock, the programs that it runs, and the servers
- * that it asks for JSON.
- */
+/** The world of a real process: its directory, clock, programs and JSON client. */
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -15,7 +12,7 @@ import {
 import { KeySets } from "./governance/keys.ts";
 import type { AskJson, JsonAnswer, ProgramCall, ProgramEnd, World } from "./world.ts";
 
-/** Relative paths start in the directory. */
+/** Creates the world; relative paths start in the directory. */
 export function createWorld(
   env: Environment,
   directory: string,
@@ -32,7 +29,7 @@ export function createWorld(
   };
 }
 
-/** A process may run as a user that has no name. */
+/** The user may have no name. */
 function operatorName(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
@@ -42,13 +39,12 @@ function operatorName(): string {
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** For what the program left behind and holds its streams open. */
+/** The wait for processes that outlive the program and hold its streams open. */
 const STREAMS_MS = 1_000;
 
 /**
- * Runs another program to its end and resolves with what it said: without a shell, with a bounded memory of
- * its output, in a group of its own that ends as a whole when its time is over or it puts out too much.
- * Children of a program that has ended by itself go on.
+ * Runs a program to its end and resolves with its output. It has no shell, bounded output, and its own process group,
+ * which is killed on timeout or excess output. Children of a program that ended by itself survive.
  */
 export function runProgram(
   call: ProgramCall,
@@ -86,7 +82,7 @@ export function runProgram(
       else if (code === null) resolve({ kind: "fault", message: `ended by ${signal}` });
       else resolve({ kind: "exit", code, stdout: stdout(), stderr: stderr() });
     });
-    // A program that does not read its input is no fault.
+    // A program need not read its input.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(input ?? "");
   });
@@ -107,7 +103,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1_048_576;
 const MAX_CONNECTIONS = 16;
 
-/** A way to ask. Loads the HTTP client on first use; connections that nobody uses close by themselves. */
+/** Creates the JSON client. It loads the HTTP client on first use; idle connections close by themselves. */
 export function createAskJson(): AskJson {
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: TIMEOUT_MS };
   const client = createHttpClient(needs);

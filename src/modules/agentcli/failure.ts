@@ -1,11 +1,11 @@
 /**
- * The refusal of an agentcli method: a value with a closed code, the code's category, and what a
- * program needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
+ * The refusal of an agentcli method: a value with a closed code, its category and machine-readable details. Only faults
+ * of this program are thrown.   agentcli protocol "Error Model"
  */
 import { given } from "../../base/json-value.ts";
 import type { Validation } from "./manifest/finding.ts";
 
-/** The closed categories that a client may branch on. */
+/** The closed set of categories that clients may branch on. */
 const ERROR_TYPES = [
   "validation_error",
   "unknown_command",
@@ -15,7 +15,7 @@ const ERROR_TYPES = [
 ] as const;
 type ErrorType = (typeof ERROR_TYPES)[number];
 
-/** Detailed codes; each belongs to one category. */
+/** Detailed codes, each in one category. */
 export type FailureCode =
   | ErrorType
   | "scheduler_error"
@@ -37,17 +37,17 @@ export type FailureCode =
   | "evidence_failed"
   | "trust_level_insufficient";
 
-/** Why a method did not do what it was asked for. */
+/** A method's failure. */
 export interface Failure {
   readonly kind: "failure";
   readonly code: FailureCode;
   readonly message: string;
   readonly details?: unknown;
-  /** Why a manifest cannot be worked with. */
+  /** The findings that make a manifest invalid. */
   readonly validation?: Validation;
 }
 
-/** Makes a failure. */
+/** Creates a failure. */
 export function failure(
   code: FailureCode,
   message: string,
@@ -56,12 +56,12 @@ export function failure(
   return { kind: "failure", code, message, ...more };
 }
 
-/** An argument that the caller can put right. */
+/** Fails with an argument that the caller can correct. */
 export function invalidArgument(message: string): Failure {
   return failure("invalid_argument", message);
 }
 
-/** A manifest that breaks its own rules, or those of the target it is compiled to. */
+/** Fails with a manifest that violates its own rules or its target's. */
 export function invalidManifest(validation: Validation): Failure {
   return failure("validation_error", "Manifest validation failed", { validation });
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the manifests that the operator lists, and finds the workflows that it exposes. A manifest with
- * a problem exposes nothing; loading one exposes nothing either.   agentcli spec "Manifest"
+ * Loads the listed manifests and finds the workflows to expose. A manifest with a problem exposes nothing; one without
+ * still exposes only what `expose` names.   agentcli spec "Manifest"
  */
 import { relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
@@ -21,26 +21,26 @@ export interface ExposedWorkflow {
   /** Relative to the deployment directory. */
   readonly file: string;
   readonly manifest: Manifest;
-  /** Expanded. */
+  /** The expanded workflow. */
   readonly workflow: Workflow;
 }
 
-/** The workflows in the order of `expose`, and everything that is wrong. */
+/** The workflows in the order of `expose`, and all problems. */
 interface LoadedWorkflows {
   readonly workflows: readonly ExposedWorkflow[];
   readonly problems: readonly Problem[];
 }
 
-/** It is parsed in one step, as an OpenWOP pack and an AGNTCY manifest are. */
+/** Parsing is one uninterrupted step, as for OpenWOP packs and AGNTCY manifests. */
 const MAX_BYTES = 1_048_576;
 
 interface WorkflowPlaces {
   readonly directory: string;
-  /** The configuration file, relative to it. */
+  /** The configuration file, relative to the directory. */
   readonly configFile: string;
 }
 
-/** Loads all, a manifest or a workflow a step. */
+/** Loads the workflows, one manifest or workflow per step. */
 export function* loadingWorkflows(
   settings: AgentcliConfig,
   places: WorkflowPlaces,

@@ -1,4 +1,4 @@
-/** agentcli workflows: manifests whose exposed tasks are endpoints of the operator's tier.   AGTP-API §6.1 */
+/** agentcli workflows: the exposed tasks of manifests as endpoints of the operator's tier.   AGTP-API §6.1 */
 import type { Module } from "../../dispatch/module/module.ts";
 import type { AgentcliSections } from "./config.ts";
 
@@ -8,7 +8,7 @@ export const agentcliModule: Module<AgentcliSections> = {
   async provision(context) {
     const { manifests, expose } = context.config.agentcli;
     if (manifests.length + expose.length === 0) return {};
-    // A program that nobody uses is not loaded: a start would wait for it.
+    // Loaded only if configured, to keep the start fast.
     const { serveTasks } = await import("./serve-tasks.ts");
     return serveTasks(context);
   },

@@ -1,6 +1,6 @@
 /**
- * The agentcli workflows of a deployment: manifests loaded, exposed tasks made endpoints, and what
- * their runs need of this daemon.   AGTP-API §6.1
+ * Serves a deployment's agentcli workflows: loads manifests, creates endpoints of exposed tasks, and connects their
+ * runs to this daemon.   AGTP-API §6.1
  */
 import { relative } from "node:path";
 import type { ForwardClock } from "../../base/forward-clock.ts";
@@ -39,10 +39,10 @@ import { runTask } from "./run/run-task.ts";
 import { TaskRuns } from "./run/task-runs.ts";
 import { TaskTurns } from "./run/task-turns.ts";
 
-/** A client that waits for a task must not be kept waiting by what comes after it. */
+/** The time kept for answering before a waiting client times out. */
 const ANSWER_MARGIN_MS = 500;
 
-/** Loads the workflows and says what serves their tasks; writes nothing. */
+/** Loads the workflows and returns their contribution, without writing to the store. */
 export async function serveTasks(context: AgentcliContext): Promise<Contribution> {
   const { config, drive } = context;
   const { directory } = config;
@@ -72,7 +72,7 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
   const kept = await context.once(openRunState);
   return {
     ...kept,
-    // The daemon's user and place are nothing for agents to know.
+    // Hides the daemon's user and host from agents.
     world: {
       ...createWorld(env, config.directory, kept.groups),
       operator: `agtpd@${config.server.serverId}`,
@@ -91,7 +91,7 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
   };
 }
 
-/** The agent that answers prompts, once it is served. */
+/** The agent that answers prompts, looked up when served. */
 function promptRuntime(
   { deployment }: AgentcliContext,
   settings: AgentcliConfig,
@@ -101,13 +101,13 @@ function promptRuntime(
   return { path, endpoint: () => deployment().registry.find("EXECUTE", path)?.entry.definition };
 }
 
-/** Every exposed workflow is an agent of this server: it stands where agents are looked for. */
+/** An exposed workflow as a hosted agent, so that it is listed among the agents. */
 function hostedAgent({ file, workflow: { id, name } }: ExposedWorkflow): HostedAgent {
   const key = `agentcli/${id}`;
   return { key, name: key, file, scopes: [], description: `The workflow "${name}".` };
 }
 
-/** Maps a caller's tier to a trust level; a tier that is not mapped where others are is not trusted. */
+/** Maps a tier to a trust level; unmapped tiers are untrusted if any tier is mapped. */
 function trustOf(
   { trustLevels }: AgentcliConfig,
   tier: number | undefined,
@@ -116,15 +116,15 @@ function trustOf(
   return trustLevels[String(tier ?? 0)] ?? "untrusted";
 }
 
-/** The state of tasks' runs, which two generations of a deployment share. */
+/** The state of task runs, shared across reloads. */
 interface RunState {
   readonly runs: TaskRuns;
   readonly approvals: Approvals;
-  /** The programs that run. */
+  /** The running programs. */
   readonly groups: ProcessGroups;
 }
 
-/** Opens what an earlier process kept; nothing runs yet. */
+/** Opens the stored state. */
 async function openRunState(
   store: Store,
   _: Pick<ForwardClock, "now">,
@@ -142,14 +142,13 @@ async function openRunState(
 interface TaskRoutes {
   readonly routes: readonly Route[];
   readonly problems: readonly Problem[];
-  /** True: some of them are prompts. */
+  /** True if some tasks are prompts. */
   readonly hasPrompts: boolean;
 }
 
 /**
- * The tasks of exposed workflows as endpoints of the operator's tier: `EXECUTE
- * /workflows/wf:{id}/task:{id}`, everything that is run fixed by the manifest. Makes a route of
- * every task that can be run here.   AGTP-API §6.1
+ * Returns a route for every exposed task that can run here: `EXECUTE /workflows/wf:{id}/task:{id}`, of the operator's
+ * tier, with its program fixed by the manifest.   AGTP-API §6.1
  */
 function taskRoutes(
   workflows: readonly ExposedWorkflow[],
@@ -169,7 +168,7 @@ function taskRoutes(
         routes.push(taskRoute(exposed, task, endpoint, executor));
         hasPrompts ||= !isProgram(endpoint.plan);
       } else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
-      // A refusal of every run is said at the start, too.
+      // A task that always refuses is also reported at the start.
       const refusal = reason ?? findRefusal(endpoint.plan, exposed.manifest);
       if (reason === undefined && refusal !== undefined) {
         problems.push(warning(exposed, endpoint, `refuses every run: ${refusal}`));
@@ -232,7 +231,7 @@ function taskRoute(
     startsWork: true,
     input: compileOwn(inputSchema),
     output: compileOwn(outputSchema),
-    // The operator's manifest says how long it may take, which may be longer than other handlers.
+    // The manifest sets the timeout, which may exceed that of other handlers.
     endsInTime: true,
   });
 }

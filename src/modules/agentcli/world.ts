@@ -1,26 +1,23 @@
-/**
- * The world of the methods beside their parameters: the environment, a directory that paths start
- * in, other programs, and HTTP. A test can be the world.
- */
+/** The environment of the methods: variables, base directory, programs and HTTP. Tests can replace it. */
 
 import type { JWTVerifyGetKey } from "jose";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { ProgramStart } from "../../base/process-groups.ts";
 
-/** A JSON answer, or in words why there is none. */
+/** A JSON answer, or the fault. */
 export type JsonAnswer =
   | { readonly kind: "json"; readonly value: unknown; readonly maxAgeSeconds: number | undefined }
   | { readonly kind: "fault"; readonly message: string };
 
-/** Asks for JSON; with a body, it is a POST. Follows no redirect. */
+/** Requests JSON, with POST if there is a body. Does not follow redirects. */
 export type AskJson = (url: string, body?: JsonRecord) => Promise<JsonAnswer>;
 
-/** Keys to verify with, or in words why there are none. */
+/** Verification keys, or the fault. */
 export type KeySet =
   | { readonly kind: "keys"; readonly keys: JWTVerifyGetKey }
   | { readonly kind: "fault"; readonly message: string };
 
-/** One run of another program, never through a shell. */
+/** A run of a program, never through a shell. */
 export interface ProgramCall extends ProgramStart {
   readonly timeoutMs: number;
   readonly input?: string;
@@ -40,7 +37,7 @@ export interface World {
   /** The variables that are set. */
   readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
-  /** `<user>@<host>`: who acts where a manifest names nobody. */
+  /** `<user>@<host>`, the principal if a manifest names none. */
   readonly operator: string;
   askJson: AskJson;
   readonly keySets: { find(url: string): Promise<KeySet> };

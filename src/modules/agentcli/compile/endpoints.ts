@@ -1,7 +1,6 @@
 /**
- * Compiles to the AGTP endpoints that a daemon registers for a manifest: one a task, its program fixed
- * by the manifest. The daemon's own endpoints are made here too, so what is shown is what is served.
- * AGTP-API §6.4, §7
+ * Compiles a manifest to AGTP endpoints, one per task, whose program the manifest fixes. The daemon registers the same
+ * endpoints, so that the compiled output shows exactly what is served. AGTP-API §6.4, §7
  */
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -15,7 +14,7 @@ import {
   type TaskPlan,
 } from "./task-plan.ts";
 
-/** An endpoint before it is bound; keys are those of an endpoint file. */
+/** An endpoint without its handler; keys are those of an endpoint file. */
 interface TaskEndpoint {
   readonly method: "EXECUTE";
   readonly path: string;
@@ -32,7 +31,7 @@ export interface PlannedEndpoint {
   readonly endpoint: TaskEndpoint;
 }
 
-/** The input of the caller: nothing that changes what is run. */
+/** The caller's input; none of it changes the program. */
 const RUN_INPUT_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -41,7 +40,7 @@ const RUN_INPUT_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Why a task is not run, or did not do what it promised. */
+/** The errors of a task that is refused or fails. */
 export const RUN_ERRORS = [
   "approval_required",
   "approval_rejected",
@@ -65,7 +64,7 @@ export const RUN_ERRORS = [
 ] as const;
 export type RunError = (typeof RUN_ERRORS)[number];
 
-/** The output of the target "agtp". */
+/** Compiles for the target "agtp". */
 export function compileEndpoints(manifest: Manifest): Compiled {
   const planned = expandWorkflows(manifest).flatMap(planEndpoints);
   const output = {
@@ -89,12 +88,12 @@ export function planEndpoints(workflow: Workflow): readonly PlannedEndpoint[] {
   });
 }
 
-/** The path of a task: a prefix in each segment, so that no id can be the name of a method. */
+/** The path of a task; the prefixes keep ids from being taken for method names. */
 function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
   return `/workflows/wf:${workflow_id}/task:${task_id}`;
 }
 
-/** Tells whether a task is a program, as opposed to a prompt. */
+/** Tells whether a task is a program rather than a prompt. */
 export function isProgram(plan: TaskPlan): boolean {
   return "program" in plan.execution.payload;
 }
@@ -123,7 +122,7 @@ function endpointOf(plan: TaskPlan): TaskEndpoint {
   };
 }
 
-/** Why every run of a task is refused, as far as its manifest tells; undefined: nothing speaks against them. */
+/** The reason that every run of a task will be refused; undefined if the manifest shows none. */
 export function findRefusal(plan: TaskPlan, manifest: Manifest): string | undefined {
   const unkept = findUnenforceable(plan.contract);
   if (unkept !== undefined) return `its contract's ${unkept} cannot be enforced`;
@@ -192,7 +191,7 @@ const RUN_OUTPUT_SCHEMA: JsonSchema = {
     },
     execution_id: { type: "string" },
     dry_run: { type: "boolean" },
-    /** 202: nothing has run. */
+    /** With status 202, nothing has run. */
     approval: {
       type: "object",
       required: ["approval_id", "status", "task_hash"],

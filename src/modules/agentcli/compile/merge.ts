@@ -1,8 +1,7 @@
 /**
- * The merge of profile, workflow and task, field by field as their tables have it, the narrower one
- * winning: lists and attributes are replaced whole, provider settings are merged one level deep, and
- * what a broader scope demands, a narrower one cannot waive.
- * agentcli spec "Inheritance", agentcli execution identity "Merge"
+ * Merges profile, workflow and task by their field tables; the narrower scope wins. Lists and attributes are replaced
+ * whole, provider settings are merged one level deep, and a requirement of a broader scope cannot be waived by a
+ * narrower one. agentcli spec "Inheritance", agentcli execution identity "Merge"
  */
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { BLOCKS, type Field, type Fields } from "../manifest/fields.ts";
@@ -21,7 +20,7 @@ import type {
 } from "../manifest/manifest.ts";
 import { fieldsOf, isStructuredIdentity } from "../manifest/tables.ts";
 
-/** A block of which every leaf is there; null is what nobody said. */
+/** A block with every leaf present; null for unset. */
 type Filled<Block> = {
   readonly [Key in keyof Block]-?: FilledMember<NonNullable<Block[Key]>>;
 };
@@ -34,7 +33,7 @@ type FilledMember<Member> = Member extends readonly unknown[]
       : Filled<Member>
     : Member | null;
 
-/** Blocks that are replaced whole. */
+/** A block that is replaced as a whole. */
 type Whole<Block> = { readonly [Key in keyof Block]-?: NonNullable<Block[Key]> | null };
 
 function mergeBlock<Merged>(fields: Fields, narrow: unknown, broad: unknown): Merged {
@@ -54,30 +53,30 @@ function mergeField(field: Field, narrow: unknown, broad: unknown): unknown {
   return narrow ?? broad ?? null;
 }
 
-/** The members of both, the narrower first; null where there are none. */
+/** Merges the members of both, the narrower taking precedence; null if empty. */
 function mergeMaps(narrow: unknown, broad: unknown): JsonRecord | null {
   const merged = { ...recordIn(broad), ...recordIn(narrow) };
   return Object.keys(merged).length > 0 ? merged : null;
 }
 
-/** Identity as 0.1 has it, merged. */
+/** A merged identity in the form of 0.1. */
 export type FlatIdentity = Filled<Pick<Identity, "principal" | "run_as" | "attestation">>;
 
 type MergedParts = Filled<IdentityParts>;
 
-/** Identity as 0.2 has it, of workflow and task. */
+/** A merged identity of workflow and task in the form of 0.2. */
 export interface DeclaredIdentity extends MergedParts {
   readonly ref: string | null;
   readonly scope: string | null;
 }
 
-/** A merged identity with its profile: what a provider works with. */
+/** A merged identity including its profile, as providers need it. */
 export interface EffectiveIdentity extends MergedParts {
   readonly ref: string | null;
   readonly provider: string | null;
 }
 
-/** The identity that workflow and task declare together. */
+/** Merges the identities of workflow and task. */
 export function declareIdentity(
   workflow: Identity | null | undefined,
   task: Identity | null | undefined,
@@ -90,14 +89,14 @@ export function declareIdentity(
   return mergeStructured(narrow, broad);
 }
 
-/** Tells whether a declaration is of the structured form. */
+/** Tells whether an identity is in the structured form. */
 export function isDeclared(
   identity: FlatIdentity | DeclaredIdentity,
 ): identity is DeclaredIdentity {
   return "subject" in identity;
 }
 
-/** The declaration, in whichever form it was written, over the profile that it names. */
+/** Merges an identity of either form with the profile that it references. */
 export function effectiveOf(
   { identity }: { readonly identity: FlatIdentity | DeclaredIdentity },
   manifest: Manifest,
@@ -110,7 +109,7 @@ export function effectiveOf(
   return applyProfile(undefined, mergeStructured({ subject: { principal, run_as } }, {}));
 }
 
-/** Lays a declaration over the profile that it names. */
+/** Merges an identity with the profile that it references. */
 export function applyProfile(
   profile: IdentityProfile | undefined,
   declared: DeclaredIdentity,
@@ -128,22 +127,22 @@ export function applyProfile(
   };
 }
 
-/** Bindings stand first in a merged presentation, and are checked last. */
+/** Moves bindings to the front of a merged presentation; the field table has them last. */
 function mergeStructured(narrow: Identity, broad: Identity): DeclaredIdentity {
   const merged = mergeBlock<DeclaredIdentity>(BLOCKS.structured_identity, narrow, broad);
   const { bindings, ...presentation } = merged.presentation;
   return { ...merged, presentation: { bindings, ...presentation } };
 }
 
-/** A contract with every key. */
+/** A contract with every field present. */
 export type MergedContract = Filled<Contract>;
 
-/** The contract of workflow and task. */
+/** Merges the contracts of workflow and task. */
 export function mergeContract(workflow: Governed, task: Governed): MergedContract {
   return mergeBlock(BLOCKS.contract, task.contract, workflow.contract);
 }
 
-/** The first of its rules that no run here would be held to. */
+/** The first rule of a contract that this server cannot enforce. */
 export function findUnenforceable({
   sandbox,
   network,
@@ -160,16 +159,16 @@ interface Referring {
 
 type ParsedWhole = "request" | "decision";
 
-/** A reference to a proof profile, of workflow and task. */
+/** A merged reference to a proof profile. */
 export type MergedProof = Filled<ProofReference> & Referring;
-/** A reference to an authorization profile, of workflow and task. */
+/** A merged reference to an authorization profile. */
 export type MergedAuthorization = Filled<Omit<AuthorizationReference, ParsedWhole>> &
   Whole<Pick<AuthorizationReference, ParsedWhole>> &
   Referring;
-/** A reference to an evidence profile, of workflow and task. */
+/** A merged reference to an evidence profile. */
 export type MergedEvidence = Filled<EvidenceReference> & Referring;
 
-/** The references of a task, its workflow's where it has none; null where neither has one. */
+/** Merges a task's references with its workflow's; null if neither has one. */
 export function mergeReferences(
   workflow: Governed,
   task: Governed,
@@ -192,14 +191,14 @@ export function mergeReferences(
   };
 }
 
-/** A proof with its profile; what is verified, and against what, is the profile's alone to say. */
+/** A proof reference with its profile; only the profile decides what is verified, and against what. */
 export type EffectiveProof = Filled<
   Omit<ProofProfile, "id" | "proof" | "ca_certificate" | "ca_certificate_from">
 > &
   Whole<Pick<ProofProfile, "proof">> &
   Referring;
 
-/** Lays a reference over its profile. */
+/** Merges a proof reference with its profile. */
 export function applyProofProfile(manifest: Manifest, proof: MergedProof): EffectiveProof {
   const { ca_certificate: _, ca_certificate_from: __, ...fields } = BLOCKS.proof_profile;
   return layOver(manifest.authorization_proof_profiles, fields, proof);
@@ -207,7 +206,7 @@ export function applyProofProfile(manifest: Manifest, proof: MergedProof): Effec
 
 export type EffectiveAuthorization = MergedAuthorization & { readonly provider: string | null };
 
-/** Lays a reference over its profile. */
+/** Merges an authorization reference with its profile. */
 export function applyAuthorizationProfile(
   manifest: Manifest,
   authorization: MergedAuthorization,
@@ -217,7 +216,7 @@ export function applyAuthorizationProfile(
 
 export type EffectiveEvidence = Filled<Omit<EvidenceProfile, "id">> & Referring;
 
-/** Lays a reference over its profile. */
+/** Merges an evidence reference with its profile. */
 export function applyEvidenceProfile(
   manifest: Manifest,
   evidence: MergedEvidence,

@@ -1,7 +1,6 @@
 /**
- * The parts of identity, proof, authorization and evidence that a scheduler's database may hold:
- * no provider settings, no inputs, no attributes, no command that makes a proof.
- * agentcli spec "Persisted declarations"
+ * The parts of identity, proof, authorization and evidence that may be stored in a scheduler's database: no provider
+ * settings, inputs, attributes or proof commands. agentcli spec "Persisted declarations"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
@@ -9,8 +8,8 @@ import type { Auth, Manifest, Subject } from "../manifest/manifest.ts";
 import type { EffectiveIdentity, EffectiveProof } from "./merge.ts";
 
 /**
- * An identity without what provides it; attributes leave their digest. The scheduler presents
- * credentials to programs, and refuses a prompt that is to have any.
+ * An identity without its provider's settings, and with a digest in place of attributes. The scheduler presents
+ * credentials to programs, and refuses a prompt with any.
  */
 export function persistIdentity(
   { subject, auth, trust, presentation, ref, provider }: EffectiveIdentity,
@@ -38,7 +37,7 @@ function persistAuth(auth: Auth): JsonRecord {
   return { ...auth, provider_config: null, inputs: null };
 }
 
-/** A proof with the place that it is found in, never with a command. */
+/** A proof with its file or variable, never with a command. */
 export function persistProof(proof: EffectiveProof): JsonRecord {
   const { allowed_signers, principal, namespace, ...rest } = proof;
   const signers = Object.entries({ allowed_signers, principal, namespace });
@@ -54,7 +53,7 @@ export function persistDeclaration<T extends object>(declaration: T): JsonRecord
   return { ...declaration, provider_config: null };
 }
 
-/** The manifest's profiles, each without what must not be kept. */
+/** The manifest's profiles without the parts that must not be stored. */
 export function persistProfiles(manifest: Manifest): JsonRecord {
   const {
     identity_profiles: identities,

@@ -1,5 +1,5 @@
 /**
- * One task as a job of the scheduler: flat, and with what the scheduler demands beyond the manifest.
+ * Compiles one task to a flat job of the scheduler, with the fields that the scheduler requires beyond the manifest.
  * agentcli spec "openclaw-scheduler"
  */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
@@ -39,19 +39,19 @@ const SECOND = [
 
 export type FieldVersion = "1" | "2";
 
-/** Field names in the order in which they are sent. */
+/** Field names in the order of the compiled job. */
 export const SCHEDULER_FIELDS: Readonly<Record<FieldVersion, readonly string[]>> = {
   "1": FIRST,
   "2": [...FIRST, ...SECOND],
 };
 
-/** A date that never comes: the scheduler wants a cron line even of what is triggered. */
+/** A date that never occurs: the scheduler requires a cron line even for triggered jobs. */
 export const SENTINEL_CRON = "0 0 31 2 *";
 
 const RUN_TIMEOUT_MS = 300_000;
 const APPROVAL_TIMEOUT_S = 3600;
 
-/** One job, as the compiler puts it out. */
+/** A compiled job. */
 export interface SchedulerJob extends JsonRecord {
   readonly id: string;
   readonly name: string;
@@ -59,7 +59,7 @@ export interface SchedulerJob extends JsonRecord {
   readonly parent_id: string | null;
 }
 
-/** Makes the job of a planned task. */
+/** Compiles a planned task. */
 export function schedulerJob(
   plan: TaskPlan,
   manifest: Manifest,
@@ -129,7 +129,7 @@ function triggerOf({ invocation, parent_compiled_id: parent }: TaskPlan): {
   };
 }
 
-/** The scheduler wants a reason why a root agent turn reports to nobody. */
+/** The scheduler requires a reason if a root agent turn has no delivery. */
 function optOutReason({ invocation, execution, delivery }: TaskPlan): string | null {
   const isRootTurn = invocation.mode === "schedule" && execution.payload_kind === "agentTurn";
   return isRootTurn && delivery.mode === "none" ? "the manifest asks for no delivery" : null;
@@ -189,8 +189,8 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
 }
 
 /**
- * Fields that older schedulers do not know, each only where there is something to say. Of an approval
- * it is what the manifest itself says: a level that it does not name is no safeguard of its own.
+ * Fields unknown to older schedulers, present only if set. Of an approval only the manifest's own values are sent: a
+ * default level is no declared safeguard.
  */
 function laterFields(plan: TaskPlan, asked: Approval | null | undefined): JsonRecord {
   const { verify, auth_profile, output } = plan;
@@ -205,17 +205,14 @@ function laterFields(plan: TaskPlan, asked: Approval | null | undefined): JsonRe
   });
 }
 
-/** A check runs where its task does. */
+/** The shell line of a check, run in its task's directory. */
 function verifyLine(shell: string, { execution: { payload } }: TaskPlan): string {
   const cwd = "program" in payload ? payload.cwd : null;
   if (cwd === null) return shell;
   return shellLine({ program: "sh", args: ["-c", shell], env: {}, cwd, stdin: null });
 }
 
-/**
- * The line that a scheduler hands to `sh -c`: it means exactly the program with these arguments,
- * every part of it quoted.
- */
+/** Returns a line for `sh -c` that runs exactly this program with these arguments, each part quoted. */
 function shellLine({ program, args, env, cwd, stdin }: ShellPayload): string {
   const variables = Object.keys(env)
     .toSorted()

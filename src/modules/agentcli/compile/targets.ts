@@ -1,4 +1,4 @@
-/** The targets that a manifest compiles to, in the order in which they are listed. */
+/** The targets that a manifest compiles to, in listing order. */
 import { recordIn } from "../../../base/json-value.ts";
 import { type Failure, invalidManifest } from "../failure.ts";
 import { Findings } from "../manifest/finding.ts";
@@ -26,7 +26,7 @@ interface TargetRecord {
   readonly features: Readonly<Record<string, string | boolean>>;
 }
 
-/** A target and its compiler, which gets valid manifests only. */
+/** A target and its compiler, which only receives valid manifests. */
 interface Target extends TargetRecord {
   compile(manifest: Manifest): Compiled | Failure;
 }
@@ -79,12 +79,12 @@ const TARGETS: readonly Target[] = [
   },
 ];
 
-/** A target by name. */
+/** Finds a target by name. */
 export function findTarget(name: unknown): Target | undefined {
   return TARGETS.find((target) => target.name === name);
 }
 
-/** The list for clients. */
+/** Lists the targets for clients. */
 export function listTargets(): readonly TargetRecord[] {
   return TARGETS.map(({ name, description, capabilities, features }) => ({
     ...{ name, description, capabilities, features },
@@ -109,7 +109,7 @@ const NOTES = {
   schedule: "Keeps the cron schedule as it is, for backends that know scheduled roots.",
 } as const;
 
-/** Compiles to a portable plan, bound to no runtime.   agentcli spec "standalone" */
+/** Compiles to a portable plan that no runtime is needed for.   agentcli spec "standalone" */
 function compileStandalone(manifest: Manifest): Compiled {
   const workflows = expandWorkflows(manifest).map(planWorkflow);
   const explain = workflows
@@ -136,12 +136,12 @@ function planWorkflow(workflow: Workflow): PlannedWorkflow {
   return { id: workflow.id, name: workflow.name, tasks, edges };
 }
 
-/** The jobs, in the form that apply projects. */
+/** The compiled jobs, which apply writes. */
 interface CompiledJobs extends Compiled {
   readonly jobs: readonly SchedulerJob[];
 }
 
-/** The jobs of a manifest, or what the target cannot take. */
+/** Compiles a manifest to jobs, or fails if the scheduler cannot take them. */
 export function compileScheduler(manifest: Manifest): CompiledJobs | Failure {
   const findings = new Findings();
   const jobs: SchedulerJob[] = [];
@@ -191,13 +191,13 @@ function explainJob(plan: TaskPlan): object {
 interface CheckedJob {
   readonly job: SchedulerJob;
   readonly plan: TaskPlan;
-  /** The tasks of its workflow by id, expanded. */
+  /** The expanded workflow's tasks by id. */
   readonly tasks: ReadonlyMap<string, Task>;
 }
 
 /**
- * The rules of the scheduler beyond those of a manifest. It takes jobs one by one: whatever it is known
- * to refuse is refused before the first is written.   agentcli spec "openclaw-scheduler"
+ * Checks a job against the scheduler's own rules. The scheduler takes jobs one by one, so known refusals are found
+ * before the first is written.   agentcli spec "openclaw-scheduler"
  */
 function checkJob(findings: Findings, path: string, checked: CheckedJob): void {
   const { job, plan } = checked;
@@ -227,7 +227,7 @@ function checkJob(findings: Findings, path: string, checked: CheckedJob): void {
   }
 }
 
-/** Longest texts that the scheduler keeps. */
+/** The maximum length of texts in the scheduler. */
 const LIMITS: Readonly<Record<string, number>> = {
   name: 200,
   payload_message: 100_000,
@@ -252,7 +252,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   evidence_ref: 256,
 };
 
-/** Fields that it keeps as JSON. */
+/** Fields that the scheduler stores as JSON. */
 const JSON_FIELDS: readonly string[] = [
   ...["identity", "authorization_proof", "authorization", "evidence", "contract_allowed_paths"],
 ];
@@ -270,10 +270,10 @@ const PAYLOAD_KINDS: Readonly<Record<string, readonly string[]>> = {
 
 const CREDENTIAL_NAME = /(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|APIKEY|API_KEY|PRIVATE_KEY)/i;
 
-/** Its chains of jobs have so many triggers at most. */
+/** The maximum number of triggers in a chain. */
 const MAX_TRIGGERS = 10;
 
-/** A chain has an end, and who takes over narrowed credentials says how far they reach. */
+/** Checks that a trigger chain is finite and that a task with narrowed credentials states its scope. */
 function checkTriggered(
   fail: (field: string, message: string) => void,
   { job, plan, tasks }: CheckedJob,
@@ -289,7 +289,7 @@ function checkTriggered(
     const message = `follows on more than ${MAX_TRIGGERS} tasks, one after the other, or on itself`;
     fail("trigger.parent", message);
   }
-  // The scheduler looks at the parent where a job says nothing.
+  // The scheduler also takes the parent's policy if the job has none.
   const policy = plan.child_credential_policy ?? tasks.get(parent)?.child_credential_policy;
   if (policy !== "downscope" || recordIn(job["identity"])["scope"] !== undefined) return;
   fail("identity.scope", `is required: the task inherits "downscope" from its parent "${parent}"`);

@@ -1,6 +1,6 @@
 /**
- * A task with every default filled in and everything inherited: what both targets are made from, and
- * what is executed.   agentcli spec "Normalized plan"
+ * A task with its inheritance resolved and every default filled in: the input of all targets and of execution.
+ * agentcli spec "Normalized plan"
  */
 import { hash } from "node:crypto";
 import type {
@@ -24,7 +24,7 @@ import {
   mergeReferences,
 } from "./merge.ts";
 
-/** A program, ready to be started. */
+/** A program with everything needed to start it. */
 export interface ShellPayload {
   readonly program: string;
   readonly args: readonly string[];
@@ -79,7 +79,7 @@ export interface TaskPlan extends TaskBlocks {
   readonly parent_compiled_id: string | null;
 }
 
-/** The check that runs when the task is done. */
+/** The check that runs after the task. */
 interface PlannedVerify {
   readonly shell: string;
   readonly timeout_seconds: number;
@@ -89,7 +89,7 @@ interface PlannedVerify {
 /** The result of compiling a manifest to a target. */
 export interface Compiled {
   readonly output: Readonly<Record<string, unknown>>;
-  /** Goes with the output where it was asked for. */
+  /** Included in the output on request. */
   readonly explain: readonly object[];
 }
 
@@ -150,7 +150,7 @@ function modelOf(workflow: Governed, task: Governed): PlannedModel {
   return { provider, model, thinking, scheduler_model: hasBoth ? `${provider}/${model}` : model };
 }
 
-/** A task's block replaces the workflow's whole. */
+/** A task's `verify` replaces the workflow's as a whole. */
 function verifyOf(workflow: Governed, task: Governed): PlannedVerify | null {
   const verify = task.verify ?? workflow.verify ?? null;
   if (verify === null) return null;
@@ -158,21 +158,21 @@ function verifyOf(workflow: Governed, task: Governed): PlannedVerify | null {
   return { shell, timeout_seconds: timeout_seconds ?? 30, on_failure: on_failure ?? "error" };
 }
 
-/** The first 32 hex digits over both ids. */
+/** The first 32 hex digits of the digest of both ids. */
 export function compiledId(workflowId: string, taskId: string): string {
   return hash("sha256", `${workflowId}:${taskId}`).slice(0, 32);
 }
 
 type Block<Name extends keyof Task> = NonNullable<Task[Name]>;
 
-/** A block whose usual members are always there; of the others, null is what nobody said. */
+/** A block with defaults for `Usual` members; other unset members are null. */
 type Planned<Members, Usual extends keyof Members> = {
   readonly [Name in keyof Members]-?:
     | NonNullable<Members[Name]>
     | (Name extends Usual ? never : null);
 };
 
-/** The fields of a task that does not say them; null: none.   agentcli spec "Defaults" */
+/** The defaults of a task; null for none.   agentcli spec "Defaults" */
 const USUAL = {
   intent: { mode: "execute", read_only: null },
   output: { preview_bytes: 2000, offload: "auto", retrieve: "on-demand", format: null },
@@ -196,12 +196,12 @@ type Said<Members> = {
   [Name in keyof Members]: Members[Name] extends null ? never : Name;
 }[keyof Members];
 
-/** The blocks of a planned task about how it runs. */
+/** The blocks of a planned task about its execution. */
 type TaskBlocks = {
   readonly [Name in keyof Usual]: Planned<Block<Name>, Said<Usual[Name]> & keyof Block<Name>>;
 };
 
-/** Fills in what a task does not say; as many items are looked up as its budget has. */
+/** Fills in a task's defaults; the context limit defaults to the budget's and the reverse. */
 function planBlocks(task: Task): TaskBlocks {
   const limit = task.context?.limit ?? null;
   const items = task.budgets?.max_context_items ?? limit ?? USUAL.context.limit;
@@ -215,7 +215,7 @@ function planBlocks(task: Task): TaskBlocks {
   return Object.fromEntries(blocks) as TaskBlocks;
 }
 
-/** The members of a block as it says them, and else as they usually are; null says nothing. */
+/** Returns a block with defaults for unset or null members. */
 function withDefaults<Block extends object>(
   said: { readonly [Key in keyof Block]?: Block[Key] | null | undefined } | null | undefined,
   usual: Block,
@@ -224,7 +224,7 @@ function withDefaults<Block extends object>(
   return Object.fromEntries(keys.map((key) => [key, said?.[key] ?? usual[key]])) as Block;
 }
 
-/** The approval of a run, and what happens without one. */
+/** The approval that a run needs, and the outcome of a timeout. */
 interface ApprovalPlan {
   readonly required: 0 | 1;
   readonly timeout_s: number | null;
@@ -234,7 +234,7 @@ interface ApprovalPlan {
   readonly approver_scope: string | null;
 }
 
-/** The policy, where both ways of asking for approval come together. */
+/** Combines the two ways of asking for approval, `policy` and `required`. */
 function planApproval(approval: Approval | null | undefined): ApprovalPlan {
   if (approval === undefined || approval === null) {
     const nothing = { timeout_s: null, auto: null, risk_level: null, approver_scope: null };
@@ -257,7 +257,7 @@ function autoOf(policy: ApprovalPlan["policy"], auto: ApprovalPlan["auto"]): App
   return policy === "manual" ? (auto ?? "reject") : auto;
 }
 
-/** The manifest's workflows without shorthand: handlers of failures are tasks.   agentcli spec "Shorthand" */
+/** Expands shorthand: failure handlers become tasks.   agentcli spec "Shorthand" */
 export function expandWorkflows({ workflows }: Manifest): readonly Workflow[] {
   return workflows.map((workflow) => ({ ...workflow, tasks: workflow.tasks.flatMap(expandTask) }));
 }
@@ -293,7 +293,7 @@ function failureTarget(parent: Target, { target, shell }: FailureHandler): Targe
   };
 }
 
-/** Explains a compiled task: its source, its target, how it is invoked, and the notes of its compilation. */
+/** Explains a compiled task: its source, target, invocation and compilation notes. */
 export function explainPlan(
   { source, id, invocation: { mode } }: TaskPlan,
   target: string,

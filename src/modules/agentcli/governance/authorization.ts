@@ -1,8 +1,7 @@
 /**
- * Asks the provider that a task's authorization names, none, the Open Policy Agent or Cedar, and says in
- * one of three words what it answered: what nobody mapped is a denial. And judges if an identity is
- * trusted as far as a contract asks.   agentcli execution identity "Authorization", agentcli spec
- * "Trust enforcement"
+ * Asks the provider of a task's authorization (none, the Open Policy Agent or Cedar) and maps its answer to one of
+ * three decisions; an unmapped answer is a denial. Also judges if an identity's trust level meets its contract.
+ * agentcli execution identity "Authorization", agentcli spec "Trust enforcement"
  */
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import { parseUrl } from "../../../base/url-text.ts";
@@ -27,7 +26,7 @@ import {
 
 type DecisionKind = "permit" | "deny" | "require-escalation";
 
-/** The decision; keys are the protocol's. */
+/** A decision; keys are the protocol's. */
 export interface Decision {
   readonly decision: DecisionKind;
   readonly provider: string;
@@ -38,12 +37,12 @@ export interface Decision {
 
 const USUAL_SECTIONS = ["identity", "contract", "command"];
 
-/** Undefined where the task has no authorization. */
+/** Undefined if the task has no authorization. */
 export async function authorize(
   found: Pick<FoundTask, "manifest" | "plan">,
   identity: ResolvedIdentity,
   world: Pick<World, "askJson" | "directory">,
-  /** The caller, beyond what the manifest declares. */
+  /** The caller, in addition to the manifest's declarations. */
   actor?: JsonRecord,
 ): Promise<Decision | Failure | undefined> {
   const { manifest, plan } = found;
@@ -72,7 +71,7 @@ export async function authorize(
   return { decision, reason: answer.reason, ...record };
 }
 
-/** The question to the provider; the source is always said. */
+/** The request to the provider, which always has the task's source. */
 function requestOf(
   plan: FoundTask["plan"],
   { principal, session }: ResolvedIdentity,
@@ -102,7 +101,7 @@ function requestOf(
   return { source: plan.source, ...Object.fromEntries(chosen) };
 }
 
-/** Without any mapping the three words stand for themselves. */
+/** Without any mapping, the three decisions stand for themselves. */
 function decide(value: string, { decision }: EffectiveAuthorization): DecisionKind {
   const maps: readonly (readonly [DecisionKind, readonly string[]])[] = [
     ["permit", decision?.allow_values ?? []],
@@ -114,13 +113,13 @@ function decide(value: string, { decision }: EffectiveAuthorization): DecisionKi
   return found?.[0] ?? "deny";
 }
 
-/** The verdict, in words where there is something to say. */
+/** The verdict on a trust level. */
 type TrustVerdict =
   | { readonly kind: "enough" }
   | { readonly kind: "warning"; readonly message: string }
   | { readonly kind: "insufficient"; readonly message: string };
 
-/** Judges a level by the contract; without enforcement, anything is enough. */
+/** Judges a trust level by the contract; without enforcement, any level is enough. */
 export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVerdict {
   const required = contract.required_trust_level;
   const enforcement = contract.trust_enforcement ?? "none";
@@ -135,11 +134,11 @@ export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVe
 
 interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
-  /** The keys of `provider_config` that it reads. */
+  /** The supported keys of `provider_config`. */
   readonly settings: readonly string[];
-  /** The settings that the profile lacks; nothing is asked. */
+  /** Reports missing or invalid settings without contacting the provider. */
   check(profile: JsonRecord): readonly ProfileFault[];
-  /** The place of its policy, for the record. */
+  /** The location of the policy, for the audit record. */
   policyRef(settings: JsonRecord): string | null;
   ask(
     question: PolicyQuestion,
@@ -148,7 +147,7 @@ interface AuthorizationProvider {
   ): Promise<ProviderAnswer>;
 }
 
-/** By name, in the order in which they are listed. */
+/** Providers by name, in listing order. */
 export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider> = new Map(
   Object.entries<AuthorizationProvider>({
     none: {
@@ -203,13 +202,13 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
   }),
 );
 
-/** A URL may have a password in it, or a key behind its question mark. */
+/** Removes the userinfo and query of a URL, which may be secrets. */
 function withoutSecrets(endpoint: string): string {
   const url = parseUrl(endpoint);
   return url === undefined ? endpoint : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-/** `{"result": true}`, `{"result": {"allow": true, "reason": "…"}}`, or a word. */
+/** Reads `{"result": true}`, `{"result": {"allow": true, "reason": "…"}}`, or a word. */
 function readResult(body: unknown): ProviderAnswer {
   const result = recordIn(body)["result"];
   if (typeof result === "string") return { kind: "answer", value: result, reason: null };

@@ -1,8 +1,7 @@
 /**
- * Asks Cedar policies whether a task may run, in this process: the identity is the principal, the task
- * the resource, and what the profile includes is the context. Whatever no policy permits is denied, and
- * so is everything where one cannot be read. The engine is loaded when the first task needs it.
- * Cedar Policy Language "Authorization"
+ * Asks Cedar policies in this process if a task may run: the identity is the principal, the task the resource, and the
+ * included sections the context. A request is denied if no policy permits it or a policy cannot be read. The engine is
+ * loaded on first use. Cedar Policy Language "Authorization"
  */
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -15,13 +14,13 @@ import type { ProfileFault } from "../manifest/finding.ts";
 type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
 type Question = Parameters<Cedar["isAuthorized"]>[0];
 
-/** It is compiled into one module, whose memory is broken once it has run out of its stack. */
+/** The Cedar engine. A stack overflow corrupts the memory of its WebAssembly module, which is then reloaded. */
 class Engine {
   readonly #require = createRequire(import.meta.url);
   readonly #path = this.#require.resolve("@cedar-policy/cedar-wasm/nodejs");
   #load = this.#loading();
 
-  /** The answer; undefined: it has failed, and whoever asks next has one that is loaded anew. */
+  /** Returns the answer; undefined if the engine failed, which reloads it for the next request. */
   async ask(question: Question): Promise<ReturnType<Cedar["isAuthorized"]> | undefined> {
     const { isAuthorized } = await this.#load();
     try {
@@ -40,7 +39,7 @@ class Engine {
 
 const findEngine = loadLate(async () => new Engine());
 
-/** The keys of `provider_config`. */
+/** The supported keys of `provider_config`. */
 export const CEDAR_SETTINGS: readonly string[] = [
   ...["policies", "policies_file", "entities", "principal_type", "resource_type", "action"],
 ];
@@ -49,7 +48,7 @@ const MAX_POLICY_BYTES = 262_144;
 const TYPE = /^[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*$/;
 const USUAL = { principal_type: "Principal", resource_type: "Task", action: "run" } as const;
 
-/** The settings that are missing, or that Cedar cannot read. */
+/** Reports settings that are missing or that Cedar cannot read. */
 export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[] {
   const place = "provider_config.";
   const sources = [settings["policies"], settings["policies_file"]].filter(isText);
@@ -77,11 +76,11 @@ export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[
 export interface PolicyQuestion {
   /** The sections that the profile includes. */
   readonly request: JsonRecord;
-  /** The identity, in the request or not. */
+  /** The identity, even if the request does not include it. */
   readonly principal: string;
 }
 
-/** The decision on a request. */
+/** Decides on a request. */
 export async function askCedar(
   question: PolicyQuestion,
   settings: JsonRecord,
@@ -109,7 +108,7 @@ export async function askCedar(
   }
   const { decision, diagnostics } = answer.response;
   const [broken] = diagnostics.errors;
-  // A policy that fails counts for nothing, and one that forbids may be the one.
+  // Cedar ignores a failing policy, which might be one that forbids.
   if (broken !== undefined) {
     return { kind: "fault", message: `policy ${broken.policyId} fails: ${broken.error.message}` };
   }
@@ -150,7 +149,7 @@ function entitiesOf({ entities }: JsonRecord): EntityJson[] {
   }));
 }
 
-/** Cedar has no null, and no number but whole ones. */
+/** Cedar has neither null nor fractions. */
 function contextOf(request: JsonRecord): Record<string, CedarValueJson> {
   return (cedarValue(request) ?? {}) as Record<string, CedarValueJson>;
 }
@@ -171,7 +170,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** An answer, in the provider's own words. */
+/** An answer in the provider's own words. */
 export type ProviderAnswer =
   | { readonly kind: "answer"; readonly value: string; readonly reason: string | null }
   | { readonly kind: "fault"; readonly message: string };

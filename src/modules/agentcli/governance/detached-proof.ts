@@ -1,8 +1,7 @@
 /**
- * A signature that says that a manifest was authorized: over the text of its digest, `sha256:…`, and
- * nothing else, so that any tool that signs a text can make one. Either plain, in base64, by the key
- * that the profile holds, or OpenSSH's, by a key that its list of allowed signers has.
- * agentcli execution identity "detached-signature"
+ * A detached signature that authorizes a manifest. It covers only the text of the digest, `sha256:…`, so that any
+ * signing tool can create it: either plain base64 by the profile's key, or in OpenSSH format by a key among its allowed
+ * signers. agentcli execution identity "detached-signature"
  */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { resolve } from "node:path";
@@ -14,18 +13,18 @@ import type { World } from "../world.ts";
 import { checkPublicKey, readPublicPem } from "./keys.ts";
 
 const MAX_SIGNERS_BYTES = 262_144;
-/** A namespace keeps a signature that was made for something else from counting here. */
+/** The SSH namespace; a signature made for another purpose does not verify. */
 const NAMESPACE = "agentcli";
 const BASE64 = /^[A-Za-z0-9+/_-]{16,4096}={0,2}$/;
 
-/** The text that a signature is over, and where files are. */
+/** The signed digest, and the directory of files. */
 interface DetachedContext {
   /** `sha256:…` of the manifest. */
   readonly digest: string;
   readonly world: Pick<World, "directory">;
 }
 
-/** The settings that the profile lacks. */
+/** Reports missing or invalid settings. */
 export function checkDetachedProfile(profile: JsonRecord): readonly ProfileFault[] {
   const { public_key: key, allowed_signers: signers, principal } = profile;
   const hasKey = typeof key === "string" && key !== "";
@@ -40,7 +39,7 @@ export function checkDetachedProfile(profile: JsonRecord): readonly ProfileFault
   return [["public_key", "exactly one of public_key and allowed_signers is required"], ...faults];
 }
 
-/** Why the proof does not hold; undefined when it does. */
+/** Returns the reason that a proof is invalid; undefined if it is valid. */
 export function verifyDetachedProof(
   value: string,
   proof: EffectiveProof,
@@ -51,7 +50,7 @@ export function verifyDetachedProof(
     : verifyByKey(value, proof.public_key, context);
 }
 
-/** The kinds of keys that signatures are made with; of others the platform throws. */
+/** The supported kinds of keys; the platform throws on others. */
 const KEY_KINDS: readonly unknown[] = ["ed25519", "rsa", "rsa-pss", "ec"];
 
 function readVerifyingKey(pem: string): KeyObject | undefined {
@@ -67,7 +66,7 @@ function verifyByKey(value: string, pem: string, { digest }: DetachedContext): s
   const isEdwards = key.asymmetricKeyType === "ed25519";
   const signature = Buffer.from(text, "base64url");
   const octets = Buffer.from(digest);
-  // ECDSA has two forms on the way: what OpenSSL writes, and what JOSE does.
+  // ECDSA signatures have two encodings: OpenSSL's and JOSE's.
   const isGood =
     verify(isEdwards ? null : "sha256", octets, key, signature) ||
     (key.asymmetricKeyType === "ec" &&
@@ -91,14 +90,14 @@ function verifyBySigners(
   if (!isAllowedSigner(text, principal ?? "", signature.publicKey, wanted)) {
     return `its key is not one of the allowed signers for "${principal}"`;
   }
-  // A digest that was written by a shell's echo ends with a line feed.
+  // `echo` adds a line feed to the digest.
   const isGood = [digest, `${digest}\n`].some((one) => verifySshSignature(signature, one));
   return isGood ? undefined : "the signature is not one over the digest of this manifest";
 }
 
-/** OpenSSH's detached signature by an Ed25519 key, taken apart.   PROTOCOL.sshsig, ssh-keygen(1) */
+/** A parsed OpenSSH signature by an Ed25519 key.   PROTOCOL.sshsig, ssh-keygen(1) */
 interface SshSignature {
-  /** The key in the form of the wire, which lists of signers have as well. */
+  /** The key in wire format, as in lists of allowed signers. */
   readonly publicKey: Buffer;
   readonly namespace: string;
   readonly hash: "sha256" | "sha512";
@@ -113,7 +112,7 @@ const VERSION = 1;
 const KEY_TYPE = "ssh-ed25519";
 const KEY_OCTETS = 32;
 
-/** Reads an armoured signature, or says in words why it cannot be one. */
+/** Reads an armoured signature, or returns the fault. */
 function readSshSignature(text: string): SshSignature | string {
   const [, armoured] = ARMOUR.exec(text.trim()) ?? [];
   if (armoured === undefined) return "the proof is no SSH signature";
@@ -143,7 +142,7 @@ function verifySshSignature(signed: SshSignature, text: string): boolean {
   return verify(null, Buffer.concat([MAGIC, ...octets]), key, signature);
 }
 
-/** Tells whether a list of allowed signers has a key for a principal and a namespace. */
+/** Tells whether a list of allowed signers permits a key for a principal and a namespace. */
 function isAllowedSigner(
   list: string,
   principal: string,
@@ -155,13 +154,13 @@ function isAllowedSigner(
     const [, names = "", options = "", key] =
       /^\s*([^\s#]\S*)\s+(?:(\S+)\s+)?ssh-ed25519\s+([A-Za-z0-9+/=]+)/.exec(line) ?? [];
     const named = names.split(",");
-    // Whom a line excludes it names as well.
+    // A negated principal excludes the whole line.
     if (key !== wanted || named.includes(`!${principal}`)) return false;
     return named.includes(principal) && allowsNamespace(options, namespace);
   });
 }
 
-/** Only the namespace can be judged here; a line with any other rule allows nothing. */
+/** Lines with options other than `namespaces` match nothing, as they cannot be judged here. */
 function allowsNamespace(options: string, namespace: string): boolean {
   if (options === "") return true;
   const [, names] = /^namespaces="([^"]*)"$/.exec(options) ?? [];
@@ -175,7 +174,7 @@ function readKey(blob: Buffer): KeyObject | undefined {
   return createPublicKey({ key: jwk, format: "jwk" });
 }
 
-/** Strings of the SSH wire, one behind the other; what is cut short ends them. */
+/** Reads consecutive strings in SSH wire format, up to a truncated one. */
 function strings(octets: Buffer): readonly Buffer[] {
   const found: Buffer[] = [];
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Evidence that a task was executed as described: none, or an envelope over its canonical form, signed
- * by OpenSSH in a namespace of its own.   agentcli execution identity "Evidence"
+ * Evidence that a task was executed as described: none, or an envelope whose canonical form OpenSSH signs in its own
+ * namespace.   agentcli execution identity "Evidence"
  */
 
 import { hash } from "node:crypto";
@@ -15,15 +15,15 @@ import type { World } from "../world.ts";
 interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;
-  /** The keys of `provider_config` that it reads. */
+  /** The supported keys of `provider_config`. */
   readonly settings: readonly string[];
-  /** The settings that the profile lacks; nothing is read. */
+  /** Reports missing or invalid settings without reading files. */
   check(profile: JsonRecord): readonly ProfileFault[];
 }
 
 const SSH_METHODS = ["ssh-signature"];
 
-/** By name, in the order in which they are listed. */
+/** Providers by name, in listing order. */
 export const EVIDENCE_PROVIDERS: ReadonlyMap<string, EvidenceProvider> = new Map(
   Object.entries<EvidenceProvider>({
     none: {
@@ -61,7 +61,7 @@ const USUAL_TARGETS = [
 ];
 const CONTEXT = ["model_version", "policy_version", "tool_versions", "data_provenance"];
 
-/** Signs what the profile binds of the facts; undefined for the provider that gives none. */
+/** Signs the facts that the profile binds; undefined if the provider gives no evidence. */
 export async function giveEvidence(
   evidence: EffectiveEvidence,
   facts: JsonRecord,
@@ -96,7 +96,7 @@ export async function giveEvidence(
   return { envelope };
 }
 
-/** A value that nobody knows is null, and not left out. */
+/** Unknown values are null rather than omitted. */
 function bindFacts({ payload }: EffectiveEvidence, facts: JsonRecord): JsonRecord {
   const wanted = payload.bind ?? USUAL_TARGETS;
   const bound = wanted.map((name) => [String(name), facts[String(name)] ?? null] as const);

@@ -1,7 +1,6 @@
 /**
- * The key that somebody's signature is verified with: a PEM public key in the manifest, or a key set at
- * an https address. Both proofs and tokens name it in the same two ways.   RFC 7517, RFC 7468, RFC 9111
- * §5.2.2.1
+ * Verification keys: a PEM public key in the manifest, or a key set at an https address. Proofs and tokens name them in
+ * the same two ways.   RFC 7517, RFC 7468, RFC 9111 §5.2.2.1
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
@@ -15,7 +14,7 @@ import type { AskJson, KeySet, World } from "../world.ts";
 
 export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
 
-/** The key that is named, as `jwtVerify` and its kind take it, or in words why there is none. */
+/** Returns the named key in the form that `jwtVerify` takes, or the fault. */
 export async function findKey(
   { public_key: pem, jwks_uri: uri }: JsonRecord,
   keySets: World["keySets"],
@@ -32,7 +31,7 @@ export async function findKey(
   }
 }
 
-/** The fault of the two members that name a key; `place` stands in front of their names. */
+/** Checks the two members that name a key; `place` prefixes their names. */
 export function checkKeySource(
   { jwks_uri: uri, public_key: key }: JsonRecord,
   place = "",
@@ -46,13 +45,13 @@ export function checkKeySource(
   return [[field, "exactly one of public_key and jwks_uri is required"], ...faults];
 }
 
-/** The fault of a public key in PEM. */
+/** Checks a public key in PEM. */
 export function checkPublicKey(pem: string, field: string): readonly ProfileFault[] {
   if (/PRIVATE KEY/.test(pem)) return [[field, "must not be a private key"]];
   return readPublicPem(pem) === undefined ? [[field, "must be a PEM public key"]] : [];
 }
 
-/** A public key in PEM; undefined when it is none. */
+/** Reads a public key in PEM; undefined if invalid. */
 export function readPublicPem(pem: string): KeyObject | undefined {
   try {
     const key = createPublicKey(pem);
@@ -70,19 +69,19 @@ function isHttps(text: string): boolean {
 export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
 
 const USUAL_MS = 300_000;
-/** A key that was taken back must not be good for ever. */
+/** The maximum cache time, so that a revoked key expires. */
 const LONGEST_MS = 3_600_000;
-/** Proofs by unknown keys make nobody ask more often than this. */
+/** The minimum interval between requests, however many proofs name unknown keys. */
 const PAUSE_MS = 10_000;
 const MAX_SETS = 64;
 
 export class KeySets {
   readonly #ask: AskJson;
   readonly #now: () => number;
-  /** By URL, the oldest first. */
+  /** By URL, oldest first. */
   readonly #caches = new Map<string, KeyCache<JWTVerifyGetKey>>();
 
-  /** `now` only measures: a key must not be good for longer because a clock was set back. */
+  /** `now` must be monotonic: a clock set back must not extend a key's cache time. */
   constructor(ask: AskJson, now: () => number = () => performance.now()) {
     this.#ask = ask;
     this.#now = now;
@@ -126,7 +125,7 @@ async function askFor(url: string, ask: AskJson): Promise<AnsweredKeys<JWTVerify
   return { keys: lookUp, lifetimeMs: Math.min(usableMs, LONGEST_MS) };
 }
 
-/** Looks for a key once more in what is published now. */
+/** Wraps a key set so that an unknown key causes one renewal. */
 async function renewing(
   cache: KeyCache<JWTVerifyGetKey>,
   keys: JWTVerifyGetKey,

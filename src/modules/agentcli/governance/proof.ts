@@ -1,7 +1,7 @@
 /**
- * Verifies the authorization proof that a task needs: none, which proves nothing, JWT, or a signature
- * that stands apart from what it is over. A proof that is not required is judged and reported; one that
- * is required and does not hold stops everything.   agentcli execution identity "Authorization proof"
+ * Verifies a task's authorization proof by method: none, which proves nothing, JWT, or a detached signature. An
+ * optional proof is judged and reported; a required one that is invalid stops the task.   agentcli execution identity
+ * "Authorization proof"
  */
 
 import { resolve } from "node:path";
@@ -19,7 +19,7 @@ import type { World } from "../world.ts";
 import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
 import { checkKeySource, findKey, loadJose, SIGNATURE_ALGORITHMS } from "./keys.ts";
 
-/** The verdict on a proof, with the profile that it was made by; keys are the protocol's. */
+/** The verdict on a proof, with its profile; keys are the protocol's. */
 export interface ProofReport {
   readonly kind: "proof";
   readonly ref: string;
@@ -29,7 +29,7 @@ export interface ProofReport {
   readonly reason: string | null;
 }
 
-/** Undefined where the task refers to no proof. */
+/** Undefined if the task references no proof. */
 export async function verifyProof(
   { manifest, plan }: Pick<FoundTask, "manifest" | "plan">,
   world: World,
@@ -59,19 +59,19 @@ export async function verifyProof(
   return { kind: "proof", ref, required, method, verified: reason === null, reason };
 }
 
-/** The rules that a proof is judged by. */
+/** The context in which a proof is judged. */
 interface ProofContext {
   readonly world: Pick<World, "keySets" | "directory">;
-  /** `sha256:…` of the manifest that the proof must be bound to. */
+  /** The manifest's `sha256:…`, which the proof must be bound to. */
   readonly digest: string;
 }
 
-/** Why a proof does not hold; undefined when it does. */
+/** The reason that a proof is invalid; undefined if it is valid. */
 type Reason = string | undefined;
 
 interface ProofVerifier {
   readonly capabilities: JsonRecord;
-  /** The settings that the profile lacks; nothing is read. */
+  /** Reports missing or invalid settings without reading files. */
   check(profile: JsonRecord): readonly ProfileFault[];
   verify(
     value: string | undefined,
@@ -82,7 +82,7 @@ interface ProofVerifier {
 
 const NO_PROOF = "there is no proof";
 
-/** By method, in the order in which they are listed. */
+/** Verifiers by method, in listing order. */
 export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map(
   Object.entries<ProofVerifier>({
     none: {
@@ -115,7 +115,7 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map(
   }),
 );
 
-/** None at all is reported by the field itself where the block is there. */
+/** Checks that one source is named. An empty source object is reported by its own field. */
 function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
   const source = recordIn(proof)["value_from"];
   const named = ["env", "file", "command"].filter(
@@ -125,7 +125,7 @@ function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
   return isOne ? [] : [["proof.value_from", "must name exactly one source"]];
 }
 
-/** Names that a profile may use for registered claims. */
+/** Alternative names of registered claims in profiles. */
 const CLAIM_NAMES: ReadonlyMap<string, string> = new Map([
   ["subject", "sub"],
   ["audience", "aud"],
@@ -164,7 +164,7 @@ function checkClaims(payload: JWTPayload, { claims }: EffectiveProof, digest: st
   return 'claim "manifest_digest" is not the digest of this manifest';
 }
 
-/** A list in the token holds when it contains what is wanted. */
+/** A claim that is a list matches if it contains the wanted value. */
 function holds(found: unknown, wanted: unknown): boolean {
   const isEqual = (one: unknown): boolean => JSON.stringify(one) === JSON.stringify(wanted);
   return isEqual(found) || (Array.isArray(found) && found.some(isEqual));
@@ -177,7 +177,7 @@ type SourcedValue =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "absent"; readonly message: string };
 
-/** Looks in the first place that is named. */
+/** Reads the first source that is set. */
 async function readSource(
   source: ValueSource,
   world: World,

@@ -1,8 +1,7 @@
 /**
- * Chains of delegation. In a token its `act` is who holds it, each `act` in that who held it before, and
- * its `sub` for whom all of them act; only a signature that verifies says any of it. A narrower scope
- * may only tighten the policy of a broader one, and a chain has to keep within the policy.
- * RFC 8693 §4.1, RFC 7519, agentcli execution identity "Delegation"
+ * Delegation chains. A token's `act` is its holder, each nested `act` the holder before, and `sub` the subject that all
+ * act for; only a verified signature makes this trustworthy. A narrower scope may only tighten a broader one's policy,
+ * and a chain must satisfy the policy. RFC 8693 §4.1, RFC 7519, agentcli execution identity "Delegation"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
@@ -13,12 +12,12 @@ import type { DelegationPolicy } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
 import type { DelegationVerdict, Hop, Session } from "./session.ts";
 
-/** Nobody delegates this often; a token that says so is a hostile one. */
+/** The maximum number of hops; a token with more is hostile. */
 const MAX_HOPS = 32;
 
 /**
- * The hops, the holder first; or in words why the token has none, or is not for the audience that its
- * identity declares.
+ * Returns the hops, holder first; or the fault if the token has none or is for another audience than its identity
+ * declares.
  */
 export async function readChain(
   token: string,
@@ -43,7 +42,7 @@ export async function readChain(
   return findTimeFault(claims) ?? findAudienceFault(claims, audience) ?? hopsOf(claims);
 }
 
-/** Times are numbers; a token is good for nothing before its own, or an actor's.   RFC 7519 §4.1.4, §4.1.5 */
+/** Times must be numbers; a token is invalid before its own `nbf` or an actor's.   RFC 7519 §4.1.4, §4.1.5 */
 function findTimeFault({ nbf, exp }: JsonRecord): string | undefined {
   const wrong = Object.entries({ nbf, exp }).find(
     ([, value]) => value !== undefined && !isTime(value),
@@ -52,7 +51,7 @@ function findTimeFault({ nbf, exp }: JsonRecord): string | undefined {
   return isTime(nbf) && nbf * 1000 > Date.now() + CLOCKS_DIFFER_MS ? "is not good yet" : undefined;
 }
 
-/** Servers whose clocks differ so much still understand each other. */
+/** The tolerated clock difference between servers. */
 const CLOCKS_DIFFER_MS = 5_000;
 
 function isTime(value: unknown): value is number {
@@ -75,7 +74,7 @@ function hopsOf(claims: JsonRecord): readonly Hop[] | string {
     if (hops.length >= MAX_HOPS) return `has more than ${MAX_HOPS} actors`;
     const fault = findTimeFault(actor);
     if (fault !== undefined) return `has an actor that ${fault}`;
-    // A claim about an actor itself is narrower than one about the whole token.
+    // An actor's own claim is narrower than the token's.
     hops.push(hopOf(actor["sub"], actor, "delegated", actor["exp"] ?? exp));
   }
   if (typeof sub !== "string") return "has no subject";
@@ -92,10 +91,10 @@ function hopOf(principal: string, { jti }: JsonRecord, kind: string, exp: unknow
   };
 }
 
-/** Depth without a policy: the subject itself, and nobody behind it. */
+/** The maximum depth without a policy: the subject alone. */
 const USUAL_DEPTH = 1;
 
-/** The fault of the policies of profile, workflow and task, broadest first. */
+/** Checks that the policies of profile, workflow and task only tighten, broadest first. */
 export function checkTightening(
   layers: readonly (DelegationPolicy | null | undefined)[],
 ): Failure | undefined {
@@ -126,7 +125,7 @@ function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string
   return isSubset ? undefined : "allowed_delegators";
 }
 
-/** The verdict on a session's chain under the policy of its identity, as of now. */
+/** Judges a session's chain by its identity's policy at this moment. */
 export function judgeDelegation(
   { delegation_chain: chain }: Pick<Session, "delegation_chain">,
   { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
@@ -150,7 +149,7 @@ export function judgeDelegation(
   };
 }
 
-/** Of those behind the subject; an empty list allows everybody. */
+/** Checks a hop behind the subject; an empty list allows any delegator. */
 function refuseDelegator(
   { principal }: Hop,
   { allowed_delegators }: EffectiveIdentity["auth"]["delegation_policy"],

@@ -1,23 +1,23 @@
-/** Finds one task of a valid manifest, by the words of a caller. */
+/** Finds one task of a valid manifest by a caller's ids. */
 import { expandWorkflows, planTask, type TaskPlan } from "../compile/task-plan.ts";
 import { type Failure, invalidArgument } from "../failure.ts";
 import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
 
-/** A task that was found, with all that it inherits from. */
+/** A task with the scopes that it inherits from. */
 export interface FoundTask {
   readonly manifest: Manifest;
-  /** Expanded. */
+  /** The expanded workflow. */
   readonly workflow: Workflow;
   readonly task: Task;
   readonly plan: TaskPlan;
 }
 
-/** A task of an expanded workflow, planned. */
+/** Plans a task of an expanded workflow. */
 export function foundTask(manifest: Manifest, workflow: Workflow, task: Task): FoundTask {
   return { manifest, workflow, task, plan: planTask(workflow, task) };
 }
 
-/** The task, handlers of failures included, or what there is instead. */
+/** Finds a task, including failure handlers, or fails with the alternatives. */
 export function findTask(
   manifest: Manifest,
   taskId: string,

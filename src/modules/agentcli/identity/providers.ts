@@ -1,7 +1,7 @@
 /**
- * The identity providers that this program has: none, a token from the environment, a token from a file, and a
- * token that says for whom its holder acts. What is not here is not listed, and a manifest that names it is not
- * valid. agentcli execution identity "Identity providers"
+ * The identity providers of this program: none, a token from the environment, a token from a file, and a token with a
+ * delegation chain. Other providers are not listed, and a manifest that names one is invalid. agentcli execution
+ * identity "Identity providers"
  */
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
@@ -29,9 +29,9 @@ interface IdentityCapabilities {
 
 interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
-  /** The keys of `provider_config` that it reads. */
+  /** The supported keys of `provider_config`. */
   readonly settings: readonly string[];
-  /** The settings that the profile lacks; nothing is read. */
+  /** Reports missing or invalid settings without reading files. */
   check(profile: JsonRecord): readonly ProfileFault[];
   resolve(
     identity: EffectiveIdentity,
@@ -60,7 +60,7 @@ const BEARER: IdentityCapabilities = {
 const MAX_TOKEN_BYTES = 65_536;
 const TOKEN_INPUTS = ["token", "access_token", "bearer_token"];
 
-/** By name, in the order in which they are listed. */
+/** Providers by name, in listing order. */
 export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map(
   Object.entries<IdentityProvider>({
     none: {
@@ -125,7 +125,7 @@ export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map
   }),
 );
 
-/** A token that is not there is a failure where it is required, and undefined where it is not. */
+/** Creates the session; an absent token is undefined if optional and a failure if required. */
 function asSession(
   provider: string,
   identity: EffectiveIdentity,
@@ -172,13 +172,13 @@ interface Settings {
   readonly inputs?: unknown;
 }
 
-/** The settings of a profile, wherever it has them. */
+/** The settings of a profile, merged from both places that may have them. */
 function settingsOf({ auth, provider_config: outer }: JsonRecord): Settings {
   const { provider_config: inner, inputs } = recordIn(auth);
   return { provider_config: { ...recordIn(outer), ...recordIn(inner) }, inputs };
 }
 
-/** The name of a variable; never the token itself, which has no place in a manifest. */
+/** The name of the token's variable; the token itself never stands in a manifest. */
 function tokenVariable({ provider_config, inputs }: Settings): string | undefined {
   const inputsOf = TOKEN_INPUTS.map((key) => environmentOf(recordIn(inputs)[key]));
   const names = [recordIn(provider_config)["token_env"], ...inputsOf];
@@ -199,15 +199,15 @@ function tokenFile({ provider_config, inputs }: Settings, env: World["env"]): st
   return path ?? (variable === undefined ? undefined : (env[variable] ?? ""));
 }
 
-/** A demand of an identity that its provider cannot meet. */
+/** A requirement that the identity's provider cannot meet. */
 interface Unable {
   readonly field: "auth.mode" | "presentation.handoff";
   readonly message: string;
 }
 
 /**
- * The modes of acting and the ways to hand credentials on that cannot be had; "none" asks for nothing.
- * Said when a manifest is validated, and once more when it is used.
+ * Finds modes and handoffs that a provider does not support; "none" requires nothing. Checked at validation and again
+ * at use.
  */
 export function findUnable(
   {

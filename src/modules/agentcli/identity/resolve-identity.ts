@@ -1,8 +1,7 @@
 /**
- * From what a task declares to the identity that it acts under: merged, provided, and within its own
- * limits. A task that follows on another has, by its `child_credential_policy`, else its parent's, no
- * credentials, its parent's, its own within its parent's, or just its own. Nothing is run, and nothing
- * is written.   agentcli execution identity "Resolution", "Child credentials"
+ * Resolves a task's declaration to the identity that it acts under: merged, provided and within its limits. A triggered
+ * task has, by its own or else its parent's `child_credential_policy`, no credentials, its parent's, its own within its
+ * parent's, or just its own. Nothing is run or written.   agentcli execution identity "Resolution", "Child credentials"
  */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { type EffectiveIdentity, effectiveOf, isDeclared } from "../compile/merge.ts";
@@ -17,18 +16,18 @@ import { describeSession, emptySession, type Session } from "./session.ts";
 /** The identity that a task acts under. */
 export interface ResolvedIdentity {
   readonly effective: EffectiveIdentity;
-  /** As declared, for the record. */
+  /** The declaration, for the audit record. */
   readonly declared: Readonly<Record<string, unknown>>;
   /** Undefined in a 0.1 manifest, which has no providers. */
   readonly session: Session | undefined;
-  /** Without secrets; null without a session. */
+  /** The session without secrets; null without a session. */
   readonly described: Readonly<Record<string, unknown>> | null;
   readonly principal: string;
 }
 
 type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
 
-/** Resolves a task's own identity, or says why it has none; withheld, without its credentials. */
+/** Resolves a task's own identity; `isWithheld` leaves out its credentials. */
 async function resolveIdentity(
   { manifest, workflow, task, plan }: FoundTask,
   world: IdentityWorld,
@@ -73,7 +72,7 @@ async function resolveIdentity(
   };
 }
 
-/** Nobody is trusted further than the scope that constrains it allows. */
+/** Checks the trust level against `max_autonomy`. */
 function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
   const most = trust.constraints.max_autonomy;
   const { level } = trust;
@@ -95,10 +94,10 @@ function describeDeclared({
   };
 }
 
-/** Longer chains of parents inherit nothing any more. */
+/** The maximum number of parents that credentials are inherited through. */
 const MAX_PARENTS = 16;
 
-/** Resolves the identity that a task acts under, whatever follows on what. */
+/** Resolves the identity that a task acts under, including inheritance from its parents. */
 export async function resolveTaskIdentity(
   found: FoundTask,
   world: IdentityWorld,
@@ -117,13 +116,13 @@ export async function resolveTaskIdentity(
   }
 }
 
-/** The part of its parent's credentials that a task has, by its policy, else its parent's. */
+/** The child credential policy of a triggered task. */
 interface Handover {
   readonly policy: string;
   readonly parent: FoundTask;
 }
 
-/** Undefined for a task that follows on none, or for which nothing is said. */
+/** Undefined if the task has no trigger or no policy applies. */
 function handoverOf({
   manifest,
   workflow,
@@ -137,7 +136,7 @@ function handoverOf({
   return policy === null ? undefined : { policy, parent };
 }
 
-/** Everything beside a task itself that decides whose credentials it has; undefined: nothing does. */
+/** The other tasks' data that determine a task's credentials; undefined if none do. */
 export function credentialsFrom(found: FoundTask, depth = 0): JsonRecord | undefined {
   const { policy, parent } = handoverOf(found) ?? {};
   if (parent === undefined || depth >= MAX_PARENTS) return undefined;
@@ -149,7 +148,7 @@ export function credentialsFrom(found: FoundTask, depth = 0): JsonRecord | undef
   };
 }
 
-/** The parent's credentials, handed over as the child says, where it says so itself. */
+/** Resolves the parent's credentials, presented as the child declares if it declares bindings. */
 async function inherit(
   found: FoundTask,
   parent: FoundTask,
@@ -167,7 +166,7 @@ async function inherit(
   return { ...inherited, effective: { ...inherited.effective, presentation } };
 }
 
-/** No provider here narrows a credential: the child's own has to be the narrower one. */
+/** No provider here can narrow a credential, so the child's own must be narrower. */
 async function downscope(
   found: FoundTask,
   parent: FoundTask,

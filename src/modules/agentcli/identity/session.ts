@@ -1,29 +1,29 @@
-/** A credential session: what an identity provider came up with, and its view without secrets. */
+/** A credential session: an identity provider's result, and its view without secrets. */
 
 import type { EffectiveIdentity } from "../compile/merge.ts";
 import type { TrustLevel } from "../manifest/fields.ts";
 
-/** One who stands behind the subject. */
+/** A principal of a delegation chain. */
 export interface Hop {
   readonly kind: string;
   readonly principal: string | null;
   readonly grant: string | null;
   readonly validated: boolean;
-  /** When its grant ends; null: never, or nobody said. */
+  /** The end of the grant; null if unlimited or unknown. */
   readonly expires_at: string | null;
 }
 
-/** The verdict on a chain of delegation. */
+/** The verdict on a delegation chain. */
 export interface DelegationVerdict {
   readonly valid: boolean;
   readonly depth: number;
   readonly acyclic: boolean;
   readonly all_grants_present: boolean;
-  /** In words, each thing that is wrong with the chain. */
+  /** Every violation, in words. */
   readonly reasons: readonly string[];
 }
 
-/** A secret, with what it is good for. */
+/** A secret with its audience, scopes and expiry. */
 interface Credential {
   readonly kind: "bearer";
   readonly value: string;
@@ -50,10 +50,10 @@ export interface Session {
   readonly handoff: typeof NO_HANDOFF;
 }
 
-/** Credentials are handed on to nobody: a task that wants that is refused. */
+/** No provider hands credentials on: a task that requires it is refused. */
 export const NO_HANDOFF = { mode: "none", prepared: false } as const;
 
-/** The text that stands where a secret was. */
+/** The text that replaces a secret. */
 export const REDACTED = "[REDACTED]";
 
 const UNJUDGED: DelegationVerdict = {
@@ -77,7 +77,7 @@ export function emptySession(provider: string, { subject, trust }: EffectiveIden
   };
 }
 
-/** A session whose bearer token stands for its subject, and for whoever is behind it. */
+/** A session whose bearer token represents its subject and the principals behind it. */
 export function bearerSession(
   provider: string,
   identity: EffectiveIdentity,
@@ -107,7 +107,7 @@ function earliest(chain: readonly Hop[]): string | null {
   return first ?? null;
 }
 
-/** A token of which nothing is known but who has it. */
+/** The only hop of a token without a known chain. */
 function holderOf({ subject }: EffectiveIdentity): Hop {
   return {
     kind: subject.kind ?? "unknown",
@@ -118,7 +118,7 @@ function holderOf({ subject }: EffectiveIdentity): Hop {
   };
 }
 
-/** A session as it may be shown. */
+/** Returns the session without secrets. */
 export function describeSession(session: Session): Readonly<Record<string, unknown>> {
   const { access_token: token } = session.credentials;
   return {

@@ -1,13 +1,12 @@
-/** The hash of a task: what is approved, and what a record of a run refers to. */
+/** The hash of a task, which approvals and audit records refer to. */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { FoundTask } from "./find-task.ts";
 import { credentialsFrom } from "./resolve-identity.ts";
 
 /**
- * `sha256:…` of what a task effectively is: everything that decides what is run, under whom and under
- * what conditions, the profiles that it refers to and whose credentials it has included. An approval is
- * for this and nothing else.
+ * Returns the `sha256:…` of a task's effective definition: everything that determines its program, identity and
+ * conditions, including referenced profiles and the source of its credentials. An approval is valid for this hash only.
  */
 export function taskHash(found: FoundTask): string {
   const { plan, manifest } = found;

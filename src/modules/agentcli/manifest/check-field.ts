@@ -1,6 +1,6 @@
 /**
- * Checks a value against its field, and a block against its table; a text is of its field's lexical
- * class.   agentcli spec "Validation", "Lexical classes"
+ * Checks a value against its field, and a block against its table; texts are checked by lexical class.   agentcli spec
+ * "Validation", "Lexical classes"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord } from "../../../base/json-value.ts";
@@ -8,15 +8,15 @@ import { reasonOf } from "../../../base/thrown.ts";
 import { BLOCKS, type Field, type Fields } from "./fields.ts";
 import { fieldsOf, isRequired, isStructuredIdentity, TRUST_LEVEL } from "./tables.ts";
 
-// The patterns stand in messages, and are therefore part of the protocol.
+// Messages quote these patterns, which makes them part of the protocol.
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const TOKEN = /^[A-Za-z0-9@:_./-]+$/;
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FILE_PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/;
-// Tab, line feed and carriage return are text.
+// Tab, line feed and carriage return are allowed.
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
-/** The sources of the patterns, for the JSON Schema. */
+/** The patterns' sources for the JSON Schema. */
 export const TEXT_PATTERNS: Readonly<
   Record<"identifier" | "token" | "environmentName" | "filePrefix" | "string", string>
 > = {
@@ -27,19 +27,19 @@ export const TEXT_PATTERNS: Readonly<
   string: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",
 };
 
-/** Checks a text that is not blank. */
+/** Checks a non-blank text. */
 export function checkString(place: DocumentPlace, mustBeThere = false): string | undefined {
   const text = place.isAbsent && !mustBeThere ? undefined : place.text();
   if (text !== undefined) checkControls(place, text);
   return text;
 }
 
-/** Octets that no terminal should see. */
+/** Control characters could take over a terminal. */
 function checkControls(place: DocumentPlace, text: string): void {
   if (CONTROL.test(text)) place.fail("contains unsupported control characters");
 }
 
-/** Checks the fields of a block, in the order of their table. */
+/** Checks the fields of a block in table order. */
 export function checkFields(block: DocumentPlace, fields: Fields): void {
   for (const [name, field] of Object.entries(fields)) checkField(block.at(name), field);
 }
@@ -104,7 +104,7 @@ function checkWord(place: DocumentPlace, word: Word): void {
   }
 }
 
-/** The name of a workflow, a task or a profile; a program, a model, a channel, a variable. */
+/** Checks a name, such as of a workflow, task, profile, program, model, channel or variable. */
 function checkPattern(place: DocumentPlace, word: Word, pattern: RegExp, message: string): void {
   const text = checkString(place, isRequired(word));
   if (text !== undefined && !pattern.test(text)) place.fail(message);
@@ -161,7 +161,7 @@ function checkList(place: DocumentPlace, items: Field): void {
   }
 }
 
-/** The engine's own words about a bad expression: it is compiled, and never run here. */
+/** Compiles a condition without running it, and reports the engine's own message. */
 function checkCondition(place: DocumentPlace): void {
   const text = checkString(place, true);
   if (text === undefined) return;

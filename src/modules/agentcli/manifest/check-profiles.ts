@@ -1,8 +1,7 @@
 /**
- * The profiles of a manifest, and who refers to them: profiles that name what this program does not have
- * or lack what their provider needs, references to none, settings that nobody reads, modes, handoffs and
- * trust that an identity does not have, wherever in profile, workflow or task they are said. Such a task
- * could only fail. Nothing is asked and nothing is read.   agentcli spec "Profiles", "Providers"
+ * Checks profiles and references to them: unknown providers, missing settings, dangling references, unused settings,
+ * and modes, handoffs or trust that an identity cannot have, in profile, workflow or task. Such a task could only fail.
+ * No provider is asked and no file read.   agentcli spec "Profiles", "Providers"
  */
 import { isRecord, type JsonRecord, recordIn, valueAt } from "../../../base/json-value.ts";
 import { AUTHORIZATION_PROVIDERS } from "../governance/authorization.ts";
@@ -13,16 +12,16 @@ import { compareTrust, TRUST_LEVELS, type TrustLevel } from "./fields.ts";
 import type { Findings, ProfileFault } from "./finding.ts";
 
 interface Registered {
-  /** The keys of `provider_config`; undefined: profiles of this kind have none. */
+  /** The keys of `provider_config`; undefined if profiles of this kind have none. */
   readonly settings?: readonly string[];
   check(profile: JsonRecord): readonly ProfileFault[];
 }
 
 interface Kind {
-  /** The block that refers to profiles of this kind, and their list. */
+  /** The block that references profiles of this kind, and their list. */
   readonly block: string;
   readonly list: string;
-  /** The member that names a provider, or a verifier. */
+  /** The member that names a provider or verifier. */
   readonly key: string;
   readonly title: string;
   readonly known: ReadonlyMap<string, Registered>;
@@ -47,19 +46,19 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** A block that says something, and where it stands. */
+/** A block with its path. */
 type Layer = readonly [path: string, block: JsonRecord];
 
-/** By the block that refers to them, and by id. */
+/** Profiles by referring block and id. */
 type Profiles = Readonly<Record<string, ReadonlyMap<unknown, Layer>>>;
 
 type Fail = (path: string, message: string) => void;
 
-/** Checks the profiles of a manifest, and every workflow, task and handler of failures. */
+/** Checks the profiles of a manifest, and all its workflows, tasks and failure handlers. */
 export function checkProfiles(findings: Findings, manifest: JsonRecord): void {
   const reported = new Set<string>();
   const fail = (path: string, message: string): void => {
-    // One line for what many tasks inherit.
+    // A fault that many tasks inherit is reported once.
     if (reported.has(`${path} ${message}`)) return;
     reported.add(`${path} ${message}`);
     findings.error(path, message);
@@ -76,18 +75,18 @@ export function checkProfiles(findings: Findings, manifest: JsonRecord): void {
   for (const [scope] of scopes) checkReferences(scope, profiles, fail);
   for (const layers of scopes) {
     checkAutonomy(layers, profiles, fail);
-    // A workflow is no task: for what it requires, each of its tasks may name a profile.
+    // Only tasks need evidence profiles: a workflow's requirement may be met by each task.
     if (layers.length > 1) checkEvidence(layersOf(layers, "evidence", profiles), fail);
   }
 }
 
-/** The objects of a list with their paths; what is none has been reported. */
+/** The objects of a list with their paths; other items have been reported. */
 export function records(path: string, value: unknown): readonly Layer[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item, index) => (isRecord(item) ? [[`${path}[${index}]`, item]] : []));
 }
 
-/** Every workflow, and every task and handler of failures with its workflow behind it. */
+/** Every workflow, and every task and failure handler followed by its workflow. */
 function scopesOf(manifest: JsonRecord): readonly (readonly [Layer, Layer?])[] {
   return records("$.workflows", manifest["workflows"]).flatMap((workflow) => {
     const [path, { tasks }] = workflow;
@@ -99,7 +98,7 @@ function scopesOf(manifest: JsonRecord): readonly (readonly [Layer, Layer?])[] {
   });
 }
 
-/** Of two with one id, which has been reported, the first counts. */
+/** Of duplicate ids, which have been reported, the first counts. */
 function profilesOf(manifest: JsonRecord): Profiles {
   const lists = KINDS.map(({ block, list }) => {
     const profiles = records(`$.${list}`, manifest[list]).toReversed();
@@ -111,7 +110,7 @@ function profilesOf(manifest: JsonRecord): Profiles {
 function checkList({ list, key, title, known }: Kind, manifest: JsonRecord, fail: Fail): void {
   for (const [path, profile] of records(`$.${list}`, manifest[list])) {
     const name = profile[key];
-    // A value that is missing or no text has been reported; a proof without a method is "none".
+    // Missing and non-text values have been reported; a proof without a method has method "none".
     if (typeof name !== "string" || name.trim() === "") continue;
     const registered = known.get(name);
     if (registered === undefined) {
@@ -125,7 +124,7 @@ function checkList({ list, key, title, known }: Kind, manifest: JsonRecord, fail
   }
 }
 
-/** The settings that nobody reads: a misspelt one must not look heeded. */
+/** Reports unknown settings, since a misspelt one would be ignored silently. */
 function checkSettings(
   path: string,
   { provider_config: settings }: JsonRecord,
@@ -140,7 +139,7 @@ function checkSettings(
   }
 }
 
-/** The blocks of a kind, narrowest first, the profile that they refer to behind them. */
+/** The blocks of a kind, narrowest first, then the referenced profile. */
 function layersOf(
   scopes: readonly (Layer | undefined)[],
   block: string,
@@ -179,7 +178,7 @@ function checkAuthorization(layers: readonly Layer[], fail: Fail): void {
   }
 }
 
-/** Evidence that a task must give, where no profile is named or one that gives none: it would give none in silence. */
+/** Checks that required evidence has a profile that gives any: otherwise none would be given silently. */
 function checkEvidence(layers: readonly Layer[], fail: Fail): void {
   const profile = layers.map(([, block]) => block).find(({ id }) => id !== undefined);
   const isNamed = layers.some(([, { ref }]) => (ref ?? null) !== null);
@@ -191,7 +190,7 @@ function checkEvidence(layers: readonly Layer[], fail: Fail): void {
   }
 }
 
-/** The narrowest layer that says it. */
+/** The narrowest layer that sets a member. */
 function find(
   layers: readonly Layer[],
   block: string,
@@ -212,7 +211,7 @@ function checkReferences([path, scope]: Layer, profiles: Profiles, fail: Fail): 
   }
 }
 
-/** A task must not ask for more trust than the identity that it resolves to may have. */
+/** Checks a task's trust level against the limits of its resolved identity. */
 function checkAutonomy(
   [[path, scope], outer]: readonly [Layer, Layer?],
   profiles: Profiles,

@@ -1,6 +1,6 @@
 /**
- * From version 0.1 to 0.2: flat identities become profiles, and attestations, which nobody could ever
- * verify, become proofs that claim no more than that.   agentcli protocol "agentcli.convert"
+ * Converts version 0.1 to 0.2: flat identities become profiles, and attestations, which were never verifiable, become
+ * proofs that verify nothing.   agentcli protocol "agentcli.convert"
  */
 
 import { hash } from "node:crypto";
@@ -10,7 +10,7 @@ import type { FailureHandler, Identity, Manifest, Task, Workflow } from "./manif
 import { isStructuredIdentity } from "./tables.ts";
 import { validateManifest } from "./validate.ts";
 
-/** The manifest in the newer version, or why it cannot be. */
+/** Converts a manifest, or fails with the reason. */
 export function convertManifest(value: unknown): JsonRecord | Failure {
   if (!isRecord(value) || value["version"] !== "0.1") {
     return invalidArgument("Input manifest must be version 0.1");
@@ -28,7 +28,7 @@ export function convertManifest(value: unknown): JsonRecord | Failure {
     ...joined("authorization_proof_profiles", value, profiles.proofs),
     workflows,
   };
-  // Version 0.2 refuses what 0.1 only warned of: the author has to decide about it.
+  // Version 0.2 refuses some things that 0.1 only warned about, which the author must resolve.
   const after = validateManifest(converted);
   return after.ok ? converted : invalidManifest(after);
 }
@@ -46,7 +46,7 @@ function convertWorkflow(workflow: Workflow, profiles: Profiles): JsonRecord {
   };
 }
 
-/** A task's identity was always what it says over what its workflow says. */
+/** In 0.1, a task's identity overrides its workflow's member by member. */
 function convertTask(task: Task, workflow: Workflow, profiles: Profiles): JsonRecord {
   const { on_failure: handler } = task;
   const converted = withReferences(task, merge(workflow.identity, task.identity), profiles);
@@ -55,7 +55,7 @@ function convertTask(task: Task, workflow: Workflow, profiles: Profiles): JsonRe
   return { ...converted, on_failure: withReferences(handler, identity, profiles) };
 }
 
-/** Null where the narrower scope says nothing: it inherits the reference as well. */
+/** Null if the narrower scope has none, as it then inherits the reference. */
 function merge(
   broad: Identity | null | undefined,
   narrow: Identity | null | undefined,
@@ -82,7 +82,7 @@ function withReferences(
   };
 }
 
-/** The profiles that are made on the way, one for each distinct identity. */
+/** The created profiles, one per distinct identity. */
 class Profiles {
   readonly #identities = new Map<string, JsonRecord>();
   readonly #proofs = new Map<string, JsonRecord>();

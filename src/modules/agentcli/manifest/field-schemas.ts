@@ -1,7 +1,7 @@
 /**
- * The tables of fields in both forms in which clients ask for them: as JSON Schema 2020-12, with closed
- * objects and null where a field may be left out, and as the descriptors of old, `type`, `fields`,
- * `required`, `enum`, `min`, `nullable`.   agentcli protocol "agentcli.schema"
+ * Renders field tables in the two forms that clients request: JSON Schema 2020-12, with closed objects and null for
+ * optional fields, and the legacy descriptors `type`, `fields`, `required`, `enum`, `min`, `nullable`.   agentcli
+ * protocol "agentcli.schema"
  */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { TEXT_PATTERNS } from "./check-field.ts";
@@ -56,7 +56,7 @@ function wordSchema(word: Extract<Field, string>): JsonSchema {
     case "string":
     case "string!":
     case "command line":
-      // Not blank: white space alone says nothing.
+      // Requires a non-space character.
       return { type: "string", pattern: TEXT_PATTERNS.string, allOf: [{ pattern: "\\S" }] };
     case "identifier":
     case "identifier!":
@@ -113,7 +113,7 @@ function sourceSchema(word: "source" | "source or literal"): JsonSchema {
 
 export type Descriptor = Readonly<Record<string, unknown>>;
 
-/** The descriptor of a block. */
+/** The legacy descriptor of a block. */
 export function describeBlock(fields: Fields): Descriptor {
   const required = requiredOf(fields);
   return {

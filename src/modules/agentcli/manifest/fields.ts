@@ -1,57 +1,55 @@
 /**
- * The fields of a manifest, as data: validation, the JSON Schema, the legacy descriptors, the search for
- * unknown keys, the merge and the types of a manifest are all made from these tables.
- * agentcli spec "Fields"
+ * The fields of a manifest as data tables, from which validation, JSON Schema, legacy descriptors, unknown-key checks,
+ * merging and types are derived. agentcli spec "Fields"
  */
 
-/** Weakest first. */
+/** From weakest to strongest. */
 export const TRUST_LEVELS = ["untrusted", "restricted", "supervised", "autonomous"] as const;
-/** How far an identity trusts a caller. */
+/** How far an identity is trusted. */
 export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
-/** Compares two levels: negative where the first is the weaker one. */
+/** Compares two levels; negative if the first is weaker. */
 export function compareTrust(one: TrustLevel, other: TrustLevel): number {
   return TRUST_LEVELS.indexOf(one) - TRUST_LEVELS.indexOf(other);
 }
 
-/** Fields by name, in the order in which they are checked. */
+/** Fields by name, in checking order. */
 export type Fields = Readonly<Record<string, Field>>;
 
 /**
- * One field: a word, or what takes more to say. "!" is behind what must be there, "#" before the name of
- * a block. What is null counts as absent. `kept` is the value of a broader scope that a narrower one
- * cannot take back.
+ * One field: a word, or an object if it needs more. A trailing "!" marks a required field, a leading "#" the name of a
+ * block. Null counts as absent. `kept` is a value of a broader scope that a narrower one cannot override.
  */
 export type Field =
-  /** `string`: not blank, without control characters. */
+  /** `string`: non-blank, without control characters. */
   | `${"string" | "identifier" | "token"}${"" | "!"}`
-  /** `text`: any string, the empty one too. `condition`: `contains:…` or `regex:…`. */
+  /** `text`: any string, even empty. `condition`: `contains:…` or `regex:…`. */
   | ("text" | "condition" | "boolean" | "list" | "trust level")
-  /** The name of an environment variable; the beginning of a file's name. */
+  /** The name of an environment variable; the prefix of a file name. */
   | ("variable" | "file prefix")
-  /** A shell command that must be there when its block is. */
+  /** A required shell command. */
   | "command line"
-  /** An object whose members are the author's own; merged one level deep, or replaced. */
+  /** An object with arbitrary members; merged one level deep, or replaced. */
   | ("map" | "merged map")
   /** Environment variables by name. */
   | "environment"
-  /** The source of a value: the environment, a file, a command, or the manifest itself. */
+  /** The source of a value: environment, file, command, or a literal. */
   | ("source" | "source or literal")
-  /** The flat form of 0.1, or the structured one of 0.2. */
+  /** The flat form of 0.1 or the structured form of 0.2. */
   | "identity"
   | `#${string}`
   | { readonly among: readonly string[]; readonly required?: true; readonly kept?: string }
   | { readonly type: "boolean"; readonly kept: true }
-  /** At least so much. */
+  /** The minimum. */
   | { readonly integer: number }
   | { readonly number: number }
   | { readonly list: Field }
-  /** The name of a block that is replaced whole, as a list is, and not merged. */
+  /** The name of a block that is replaced as a whole instead of merged. */
   | { readonly whole: string }
-  /** Gone for good, with what takes its place. */
+  /** Removed from the format; names the replacement. */
   | { readonly removed: string };
 
-/** The blocks of a manifest; groups of fields, such as `governance`, are blocks too. */
+/** The blocks of a manifest, including groups of fields such as `governance`. */
 export const BLOCKS = {
   subject: {
     kind: {
@@ -107,9 +105,9 @@ export const BLOCKS = {
     default_redaction: "boolean",
     bindings: { list: "#binding" },
   },
-  /** Identity as 0.1 has it. */
+  /** Identity in the form of 0.1. */
   flat_identity: { principal: "token", run_as: "token", attestation: "string" },
-  /** Identity as 0.2 has it. Any of these, and the flat fields count no more. */
+  /** Identity in the form of 0.2; any of these fields makes the flat ones ignored. */
   structured_identity: {
     ref: "string",
     scope: "string",
@@ -127,7 +125,7 @@ export const BLOCKS = {
     presentation: "#presentation",
     provider_config: "merged map",
   },
-  /** The rules that an execution is bound by. */
+  /** The rules that an execution must keep. */
   contract: {
     sandbox: { among: ["none", "permissive", "strict"] },
     allowed_paths: { list: "string!" },
@@ -137,13 +135,13 @@ export const BLOCKS = {
     required_trust_level: "trust level",
     trust_enforcement: { among: ["none", "advisory", "strict"] },
   },
-  /** A check that runs when the task is done. */
+  /** The check that runs after the task. */
   verify: {
     shell: "command line",
     timeout_seconds: { integer: 1 },
     on_failure: { among: ["error", "warn"] },
   },
-  /** True if something that may be checked must be. */
+  /** True if the check must succeed. */
   verification: { required: { type: "boolean", kept: true } },
   proof_reference: { ref: "string!", claims: "merged map", verify: "#verification" },
   source: { env: "string", file: "string", literal: "string", command: "string" },
@@ -165,7 +163,7 @@ export const BLOCKS = {
     verify: "#verification",
   },
   request: { include: { list: "string!" } },
-  /** Words of a provider, by what they mean. */
+  /** Provider answers by their meaning. */
   decision: {
     allow_values: { list: "string!" },
     deny_values: { list: "string!" },
@@ -196,13 +194,13 @@ export const BLOCKS = {
     payload: "#payload",
     verify: "#verification",
   },
-  /** The target that a task runs on. */
+  /** The target of a task. */
   target: {
     session_target: { among: ["main", "isolated", "shell"], required: true },
     payload_kind: { among: ["systemEvent", "agentTurn", "shellCommand"] },
     agent_id: "token",
   },
-  /** A program and what it is given; never a line for a shell. */
+  /** A program and its input; never a shell line. */
   shell: {
     program: "token!",
     args: { list: "string!" },
@@ -213,7 +211,7 @@ export const BLOCKS = {
   model_policy: { provider: "token", model: "token", thinking: "token" },
   /** When a root task runs. */
   schedule: { cron: "string!", tz: "string" },
-  /** After what a triggered task runs. */
+  /** The task that triggers this one. */
   trigger: {
     parent: "string!",
     on: { among: ["success", "failure", "complete"], required: true },
@@ -239,7 +237,7 @@ export const BLOCKS = {
     channel: "token",
     to: "token",
   },
-  /** The policy for runs of one task, one after the other and at once. */
+  /** The policy for repeated and concurrent runs of a task. */
   reliability: {
     guarantee: { among: ["at-most-once", "at-least-once"] },
     overlap_policy: { among: ["skip", "allow", "queue"] },
@@ -271,7 +269,7 @@ export const BLOCKS = {
   },
   workflow_head: { id: "identifier!", name: "string!", model_policy: "#model_policy" },
   task_head: { id: "identifier!", name: "string!", enabled: "boolean" },
-  /** The first fields of the handler of a failure. */
+  /** The first fields of a failure handler. */
   handler_head: {
     id: "identifier",
     name: "string",
@@ -279,7 +277,7 @@ export const BLOCKS = {
     delay_s: { integer: 0 },
     condition: "condition",
   },
-  /** The work that a task does, beside its target. */
+  /** The program or prompt of a task. */
   surface: {
     command: { removed: "is not supported; use shell.program and shell.args" },
     prompt: "string",

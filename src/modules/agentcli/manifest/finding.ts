@@ -1,11 +1,11 @@
 /**
- * The findings of validation: exact paths and messages, in the order of the document, and no more
- * of them than a reader can use however large the manifest is.   agentcli spec "Validation"
+ * The findings of validation: paths and messages in document order, bounded in number however large the manifest is.
+ * agentcli spec "Validation"
  */
 import { DocumentPlace, type DocumentReader, type Remark } from "../../../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE } from "../../../base/document-style.ts";
 
-/** One thing that is wrong, or odd, with a manifest. */
+/** An error or warning about a manifest. */
 export interface Finding {
   /** `$.workflows[0].tasks[1].shell.args[2]` */
   readonly path: string;
@@ -35,7 +35,7 @@ export class Findings implements DocumentReader {
   readonly #errors: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
-  /** A value of the manifest, whose faults are findings. */
+  /** A value of the manifest; its faults become findings. */
   at(key: string, value: unknown): DocumentPlace {
     return new DocumentPlace(value, { file: "", key, name: key, clause: "" }, this);
   }
@@ -76,5 +76,5 @@ function describeFault(value: unknown, expected: string): string {
   return typeof value === "string" ? "cannot be empty" : "must be a string";
 }
 
-/** The field's path within the profile, and why. */
+/** The field's path within the profile, and the fault. */
 export type ProfileFault = readonly [field: string, message: string];

@@ -1,10 +1,10 @@
-/** A manifest that was found valid; keys are the manifest's own, and null is the same as absent. */
+/** The types of a valid manifest; keys are the manifest's own, and null equals absent. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { BLOCKS, TrustLevel } from "./fields.ts";
 
 type Blocks = typeof BLOCKS;
 
-/** The members of a block: what must be there, and what may be left out. */
+/** The members of a block, required and optional. */
 type Members<Name extends keyof Blocks> = {
   readonly [Member in RequiredOf<Blocks[Name]>]: ValueOf<Blocks[Name][Member]>;
 } & {
@@ -67,7 +67,7 @@ export type Governed = Members<"workflow_head"> & Members<"governance"> & Member
 
 export type Workflow = Governed & { readonly tasks: readonly Task[] };
 
-/** The members of a task beside its name and when it runs. */
+/** The members of a task except its name and invocation. */
 type TaskBody = Members<"surface"> & Members<"task_options"> & Members<"task_settings">;
 
 export type Task = Governed &
@@ -78,31 +78,31 @@ export type Task = Governed &
     readonly on_failure?: FailureHandler | null;
   };
 
-/** The short form of a task that runs when another has failed. */
+/** The shorthand for a task that runs when another fails. */
 export type FailureHandler = Partial<Governed> &
   TaskBody &
   Members<"handler_head"> & { readonly target?: Target | null };
 
-/** The target that a task runs on. */
+/** The target of a task. */
 export type Target = Members<"target">;
-/** After what a task runs. */
+/** The trigger of a task. */
 export type Trigger = Members<"trigger">;
 /** The approval that a run needs. */
 export type Approval = Members<"approval">;
 
-/** Both forms; which of them counts is decided by the keys that are there. */
+/** Both forms; the keys that are present decide which one applies. */
 export type Identity = Members<"structured_identity"> & Members<"flat_identity">;
-/** The members that profiles and structured identities share. */
+/** The members common to profiles and structured identities. */
 export type IdentityParts = Pick<Identity, "subject" | "auth" | "trust" | "presentation">;
-/** The identity that a task acts under. */
+/** The principal that a task acts as. */
 export type Subject = Members<"subject">;
 export type Auth = Members<"auth">;
-/** The bounds of handing authority on. */
+/** The limits of delegation. */
 export type DelegationPolicy = Members<"delegation_policy">;
-/** One credential, and where it goes. */
+/** A credential and its destination. */
 export type Binding = Members<"binding">;
 
-/** The rules that an execution is bound by. */
+/** The rules that an execution must keep. */
 export type Contract = Members<"contract">;
 /** References to profiles. */
 export type ProofReference = Members<"proof_reference">;

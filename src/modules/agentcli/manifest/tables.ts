@@ -1,7 +1,7 @@
-/** The tables of workflows, tasks and profiles, put together from the blocks. */
+/** The field tables of workflows, tasks and profiles, composed from blocks. */
 import { BLOCKS, type Field, type Fields, TRUST_LEVELS } from "./fields.ts";
 
-/** The blocks that any task may have. */
+/** The optional blocks of any task. */
 export const OPTIONAL_BLOCKS: Fields = {
   ...BLOCKS.task_options,
   ...BLOCKS.governance,
@@ -9,7 +9,7 @@ export const OPTIONAL_BLOCKS: Fields = {
   ...BLOCKS.tail,
 };
 
-/** All fields of the task that runs when another has failed, written in short. */
+/** The fields of a failure handler. */
 const ON_FAILURE: Fields = {
   ...BLOCKS.handler_head,
   ...BLOCKS.surface,
@@ -26,10 +26,10 @@ export const TASK: Fields = {
   on_failure: "#on_failure",
 };
 
-/** All fields of a workflow but its tasks. */
+/** The fields of a workflow except its tasks. */
 export const WORKFLOW: Fields = { ...BLOCKS.workflow_head, ...BLOCKS.governance, ...BLOCKS.tail };
 
-/** The block of an entry of each list of profiles, in the order in which they are checked. */
+/** The block of each profile list, in checking order. */
 export const PROFILE_LISTS = {
   identity_profiles: "#identity_profile",
   authorization_proof_profiles: "#proof_profile",
@@ -50,14 +50,14 @@ const BY_NAME: Readonly<Record<string, Fields>> = {
   workflow: { ...WORKFLOW, tasks: { list: "#task" } },
 };
 
-/** The fields of the block that a field is; undefined: it is none, or one of two. */
+/** The fields of a field's block; undefined if it is not one block. */
 export function fieldsOf(field: Field): Fields | undefined {
   if (field === "source" || field === "source or literal") return BLOCKS.source;
   if (typeof field === "object") return "whole" in field ? BY_NAME[field.whole] : undefined;
   return field.startsWith("#") ? BY_NAME[field.slice(1).replace("!", "")] : undefined;
 }
 
-/** Tells whether a field must be there when its block is. */
+/** Tells whether a field is required in its block. */
 export function isRequired(field: Field): boolean {
   if (typeof field === "string") return field.endsWith("!") || field === "command line";
   return "required" in field && field.required === true;

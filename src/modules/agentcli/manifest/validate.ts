@@ -1,6 +1,6 @@
 /**
- * Validates a manifest of either version: exact paths, exact messages, in the order of the document.
- * Nothing is read, nothing is run.   agentcli spec "Validation"
+ * Validates a manifest of either version, with exact paths and messages in document order. Reads no files and runs
+ * nothing.   agentcli spec "Validation"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import {
@@ -22,7 +22,7 @@ import { fieldsOf, MANIFEST, OPTIONAL_BLOCKS, PROFILE_LISTS, WORKFLOW } from "./
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
 export const MANIFEST_VERSION = "0.2";
 
-/** The verdict on whatever claims to be a manifest. */
+/** Validates any value as a manifest. */
 export function validateManifest(manifest: unknown): Validation {
   const findings = new Findings();
   if (!isRecord(manifest)) findings.error("$", "manifest must be an object");
@@ -42,7 +42,7 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   validateWorkflows(root.at("workflows"));
   checkUnknownKeys(findings, manifest);
   checkProfiles(findings, manifest);
-  // Where a field is refused, its own message says more.
+  // Skipped after errors, whose messages are more specific.
   if (!findings.hasErrors) checkCanonical(findings, "$", manifest);
 }
 
@@ -80,14 +80,14 @@ function validateTasks(items: readonly DocumentPlace[]): void {
   for (const task of tasks) checkParent(task, taskIds);
 }
 
-/** A list that must have something in it. */
+/** Requires a non-empty list. */
 function someItems(list: DocumentPlace): readonly DocumentPlace[] {
   const items = Array.isArray(list.value) ? (list.items() ?? []) : [];
   if (items.length === 0) list.fail("must be a non-empty array");
   return items;
 }
 
-/** A handler of failures is a task too, once it is written out. */
+/** Expanded failure handlers need unique ids, too. */
 function checkExpandedIds(tasks: readonly DocumentPlace[]): void {
   const message = "must be unique after shorthand expansion";
   const ids = new Set<unknown>();
@@ -121,15 +121,15 @@ function checkUnique(place: DocumentPlace, id: unknown, ids: Set<unknown>, messa
   ids.add(id);
 }
 
-/** Validates first: nothing else in this folder looks at a manifest that was not. */
+/** Returns a validated manifest, the only kind that the rest of this folder accepts. */
 export function readManifest(value: unknown): { readonly manifest: Manifest } | Failure {
   const validation = validateManifest(value);
   if (!validation.ok) return invalidManifest(validation);
-  // Every field that the type names was checked just now.
+  // Validation has checked every field of the type.
   return { manifest: value as unknown as Manifest };
 }
 
-/** Checks everything about a task that the task alone decides.   agentcli spec "Task" */
+/** Checks a task by itself.   agentcli spec "Task" */
 function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
   const [id, target] = [task.at("id"), task.at("target")];
   checkFields(task, BLOCKS.task_head);
@@ -151,7 +151,7 @@ function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
   if (task.has("on_failure")) checkOnFailure(task.at("on_failure"));
 }
 
-/** The id that the handler of a task's failure goes by; undefined: there is none to go by. */
+/** The id of a task's failure handler; undefined if there is none. */
 function failureTaskId({ id, on_failure: handler }: JsonRecord): string | undefined {
   if (!isRecord(handler)) return undefined;
   const { id: own } = handler;
@@ -163,7 +163,7 @@ function isPlanning(intent: DocumentPlace): boolean {
   return intent.at("mode").value === "plan" || intent.at("read_only").value === true;
 }
 
-/** A program for a shell target, a prompt for any other. */
+/** Requires a program for shell targets and a prompt for all others. */
 function checkSurface(block: DocumentPlace, target: unknown): void {
   const [prompt, shell] = [block.at("prompt"), block.at("shell")];
   checkField(block.at("command"), BLOCKS.surface.command);
@@ -225,8 +225,8 @@ function checkOnFailure(handler: DocumentPlace): void {
 }
 
 /**
- * Reports keys that no table knows: an error at every governed level of a 0.2 manifest, a warning on the
- * outer levels of a 0.1 manifest, which was never closed.   agentcli spec "Versions"
+ * Reports unknown keys: errors at every governed level of a 0.2 manifest, warnings on the outer levels of a 0.1
+ * manifest, which was never closed.   agentcli spec "Versions"
  */
 function checkUnknownKeys(findings: Findings, manifest: JsonRecord): void {
   if (manifest["version"] === "0.2") {
@@ -270,15 +270,15 @@ function closeField(findings: Findings, path: string, value: unknown, field: Fie
   if (fields !== undefined) closeBlock(findings, path, value, fields);
 }
 
-/** One form or the other: of both, the flat one would count for nothing. */
+/** Only one form is allowed: next to structured fields, flat ones would be ignored. */
 function identityFields(identity: JsonRecord): Fields {
   const { flat_identity: flat, structured_identity: structured } = BLOCKS;
   return Object.keys(identity).some((key) => Object.hasOwn(structured, key)) ? structured : flat;
 }
 
 /**
- * Finds what has no canonical form. A manifest, and each of its tasks, is known by the digest of that: proofs
- * are bound to it and approvals hold for it.   agentcli spec "Canonical digest", RFC 8785 §3.2.2
+ * Reports values without a canonical form. Proofs are bound to the canonical digest of the manifest, and approvals to
+ * that of a task.   agentcli spec "Canonical digest", RFC 8785 §3.2.2
  */
 function checkCanonical(findings: Findings, path: string, value: unknown): void {
   if (typeof value === "string") {

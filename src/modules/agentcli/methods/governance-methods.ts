@@ -1,8 +1,7 @@
 /**
- * The methods of 0.2: about one task, who it acts as, who stands behind that, if its proof holds and
- * whether it may run; and about the providers and verifiers that there are, and what each can do. They
- * read and ask; they write nothing, and run nothing but a proof's command, by leave of the caller.
- * agentcli protocol "v0.2"
+ * The methods of 0.2 about one task (its identity, delegation, proof and authorization) and about the available
+ * providers and verifiers. They only read, except that a proof's command is run if the caller allows it. agentcli
+ * protocol "v0.2"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
@@ -17,7 +16,7 @@ import { readManifest } from "../manifest/validate.ts";
 import type { World } from "../world.ts";
 import { hasManifest, type Method, type NamedMethod, readParameters } from "./method.ts";
 
-/** The identity that a task acts under. */
+/** Resolves the identity that a task acts under. */
 export const resolveMethod: Method = async (params, { world }) => {
   const resolved = await resolveTask(params, world);
   if (isFailure(resolved)) return resolved;
@@ -30,7 +29,7 @@ export const resolveMethod: Method = async (params, { world }) => {
   };
 };
 
-/** The verdict on its chain of delegation. */
+/** Judges a task's delegation chain. */
 export const validateDelegationMethod: Method = async (params, { world }) => {
   const resolved = await resolveTask(params, world);
   if (isFailure(resolved)) return resolved;
@@ -50,7 +49,7 @@ export const validateDelegationMethod: Method = async (params, { world }) => {
   return { ok: true, delegation };
 };
 
-/** Tells whether it may run; a denial is a decision like any other. */
+/** Decides if a task may run; a denial is a result, not a failure. */
 export const evaluateMethod: Method = async (params, { world }) => {
   const resolved = await resolveTask(params, world);
   if (isFailure(resolved)) return resolved;
@@ -76,7 +75,7 @@ export const evaluateMethod: Method = async (params, { world }) => {
   return { ok: true, decision: decisionOf(decided), authorization: decided, ...warnings };
 };
 
-/** The verdict on the proof that stands behind a task; null where none does. */
+/** Judges the proof of a task; null without a proof. */
 export const verifyProofMethod: Method = async (params, { world }) => {
   const found = readTask(params);
   if (isFailure(found)) return found;
@@ -96,7 +95,7 @@ export const verifyProofMethod: Method = async (params, { world }) => {
   };
 };
 
-/** The form of the protocol document; the other one is what older clients read. */
+/** The decision as in the protocol document; older clients read the other form. */
 function decisionOf({ decision, reason }: Decision): JsonRecord {
   return { allowed: decision === "permit", reason, kind: decision };
 }
@@ -114,7 +113,7 @@ function readTask(params: JsonRecord): FoundTask | Failure {
   return isFailure(read) ? read : findTask(read.manifest, ids.taskId, ids.workflowId);
 }
 
-/** Proof first: what was never authorized resolves no credentials. */
+/** Verifies the proof first, so that an unauthorized task resolves no credentials. */
 async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTask | Failure> {
   const found = readTask(params);
   if (isFailure(found)) return found;
@@ -130,7 +129,7 @@ interface Capable {
   readonly capabilities: object;
 }
 
-/** The members of a kind, in one place. */
+/** The registered providers of a kind. */
 interface Registry<One extends Capable> {
   readonly prefix: string;
   readonly kind: "provider" | "method";
@@ -139,7 +138,7 @@ interface Registry<One extends Capable> {
   tell?(one: One, name: string): JsonRecord;
 }
 
-/** The methods that list all of a kind, and that tell of one. */
+/** Creates the methods that list a kind and describe one of it. */
 export function registryMethods<One extends Capable>({
   prefix,
   kind,

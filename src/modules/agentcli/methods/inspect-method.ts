@@ -1,8 +1,7 @@
 /**
- * `agentcli.inspect`: its arguments are judged in a fixed order, the first fault being the answer. It
- * reads a scheduler's database directly, and never writes to it: some rows of one table, the newest
- * first, with a mask of fields and without what could take over a terminal or a prompt.
- * agentcli protocol "agentcli.inspect"
+ * `agentcli.inspect`: checks its arguments in a fixed order and answers with the first fault. It reads rows of one
+ * table of a scheduler's database, newest first and without writing, applies a field mask, and removes what could take
+ * over a terminal or a prompt. agentcli protocol "agentcli.inspect"
  */
 import { resolve } from "node:path";
 import { isFile } from "../../../base/bounded-file.ts";
@@ -21,7 +20,7 @@ import type { MethodContext } from "./method.ts";
 const USUAL_LIMIT = 20;
 const MAX_LIMIT = 10_000;
 
-/** Reads rows. */
+/** Reads rows of a scheduler's database. */
 export async function inspectMethod(
   params: JsonRecord,
   { world, defaults }: MethodContext,
@@ -78,7 +77,7 @@ function readFields(value: unknown): readonly string[] | undefined | Failure {
   return value.map((field) => String(field).trim());
 }
 
-/** Table and the column that it is ordered by. */
+/** The table of each entity, and the column to sort by. */
 const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = new Map([
   ["jobs", ["jobs", "created_at"]],
   ["runs", ["runs", "started_at"]],
@@ -87,7 +86,7 @@ const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = n
 ]);
 
 interface InspectOptions {
-  /** Absolute; the file exists. */
+  /** The absolute path of an existing file. */
   readonly dbPath: string;
   readonly entity: string;
   readonly limit: number;
@@ -95,7 +94,7 @@ interface InspectOptions {
   readonly sanitize: "none" | "basic";
 }
 
-/** The rows, or why there are none to be had. */
+/** Returns the rows, or a failure. */
 async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | Failure> {
   const { dbPath, entity, limit, fields, sanitize } = options;
   let rows: readonly JsonRecord[];
@@ -113,16 +112,15 @@ async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | F
   return { ok: true, target: "openclaw-scheduler", entity, count: items.length, items };
 }
 
-// The CSI form, the OSC form with either end, and two-character escapes.
+// CSI sequences, OSC sequences with either terminator, and two-character escapes.
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const FENCES = /`{3,}/g;
 const WORD_JOINER = "\u2060";
 
 /**
- * A value of a stranger's database, its texts and the names of its members made safe for a terminal
- * and a prompt: no escape sequences, no control characters, no fence that could end the reader's
- * own.
+ * Sanitizes texts and member names of an untrusted value for terminals and prompts: removes escape sequences and
+ * control characters, and breaks up code fences.
  */
 function sanitizeValue(value: unknown): unknown {
   if (typeof value === "string") return sanitizeText(value);
@@ -133,7 +131,7 @@ function sanitizeValue(value: unknown): unknown {
   );
 }
 
-/** One text. */
+/** Sanitizes one text. */
 export function sanitizeText(text: string): string {
   return text
     .replace(ESCAPES, "")
@@ -141,7 +139,7 @@ export function sanitizeText(text: string): string {
     .replace(FENCES, (fence) => [...fence].join(WORD_JOINER));
 }
 
-/** The fields that are there, under their own names and nesting. */
+/** Selects the requested fields that exist, keeping names and nesting. */
 function maskFields(row: JsonRecord, fields: readonly string[]): JsonRecord {
   let masked: JsonRecord = {};
   for (const field of fields) {

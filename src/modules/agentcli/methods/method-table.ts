@@ -1,6 +1,6 @@
 /**
- * All methods of the protocol by name, and what describe tells of them and of the rest.
- * agentcli protocol "Methods", "agentcli.describe"
+ * The methods of the protocol by name, and the descriptions that `describe` returns. agentcli protocol "Methods",
+ * "agentcli.describe"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -44,14 +44,14 @@ const describeMethod: Method = (params) => {
     : { ok: true, description };
 };
 
-/** The verdict is the result, good or bad. */
+/** Returns the verdict as a result, even if invalid. */
 const validateMethod: Method = (params) => {
   if (!Object.hasOwn(params, "manifest")) return invalidArgument("manifest is required");
   const { ok, errors, warnings } = validateManifest(params["manifest"]);
   return { ok, errors, warnings };
 };
 
-/** Compiles for a target; "standalone" unless another is named. */
+/** Compiles for a target, by default "standalone". */
 const compileMethod: Method = (params, { defaults }) => {
   if (!Object.hasOwn(params, "manifest")) return invalidArgument("manifest is required");
   const named = readParameters(params, { target: "text" });
@@ -64,7 +64,7 @@ const compileMethod: Method = (params, { defaults }) => {
   const compiled = target.compile(read.manifest);
   if (isFailure(compiled)) return compiled;
   const { output, explain } = compiled;
-  // Anything truthy asks for it, as clients have always been served.
+  // Any truthy value counts, for compatibility.
   const isExplained = Boolean(params["explain"]);
   return { ok: true, target: wanted, output: isExplained ? { ...output, explain } : output };
 };
@@ -106,12 +106,12 @@ const applyMethod: Method = async (params, { world, defaults }) => {
   return applyManifest(read.manifest, options, world);
 };
 
-/** A method; undefined for a name that is none. */
+/** Finds a method; undefined for an unknown name. */
 export function findMethod(name: string): Method | undefined {
   return METHODS.get(name)?.method;
 }
 
-/** All methods by name, in the order in which they are described. */
+/** The methods by name, in description order. */
 const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
   Object.entries<NamedMethod>({
     "agentcli.ping": {
@@ -176,7 +176,7 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
   }),
 );
 
-/** The first line of every session. */
+/** The parameters of a session's first line. */
 export const READY_PARAMS: JsonRecord = { ok: true, manifest_version: MANIFEST_VERSION };
 
 const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
@@ -231,7 +231,7 @@ const PARTS: ReadonlyMap<unknown, object> = new Map([
   ],
 ]);
 
-/** A description by target; undefined for any other name. */
+/** Describes a target; undefined for an unknown name. */
 function describe(target: unknown): object | undefined {
   switch (target) {
     case "targets":

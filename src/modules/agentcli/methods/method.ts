@@ -1,9 +1,9 @@
-/** A method of the protocol: parameters in, a result or a failure out. */
+/** A method of the protocol, from parameters to a result or a failure. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type Failure, invalidArgument } from "../failure.ts";
 import type { World } from "../world.ts";
 
-/** The values that count where a call says nothing. */
+/** The defaults for omitted parameters. */
 export interface MethodDefaults {
   readonly dbPath?: string;
   readonly schedulerPrefix?: string;
@@ -11,13 +11,13 @@ export interface MethodDefaults {
   readonly target?: string;
 }
 
-/** The input of a method beside its parameters. */
+/** The context of a call besides its parameters. */
 export interface MethodContext {
   readonly world: World;
   readonly defaults: MethodDefaults;
 }
 
-/** Every result has `ok`. */
+/** A method; every result has `ok`. */
 export type Method = (
   params: JsonRecord,
   context: MethodContext,
@@ -28,7 +28,7 @@ export interface NamedMethod {
   readonly method: Method;
 }
 
-/** Tells whether a call has a manifest. */
+/** Tells whether a call includes a manifest. */
 export function hasManifest(params: JsonRecord): boolean {
   return params["manifest"] !== undefined && params["manifest"] !== null;
 }
@@ -43,7 +43,7 @@ type ReadParameters<Kinds extends Readonly<Record<string, ParameterKind>>> = {
       : string;
 };
 
-/** Reads parameters, or answers the first fault. An empty text is not given; a flag is false then. */
+/** Reads parameters, or fails with the first fault. An empty text counts as absent; an absent flag is false. */
 export function readParameters<const Kinds extends Readonly<Record<string, ParameterKind>>>(
   params: JsonRecord,
   kinds: Kinds,

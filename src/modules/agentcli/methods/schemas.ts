@@ -5,7 +5,7 @@ import { blockSchema, type Descriptor, describeBlock } from "../manifest/field-s
 import { fieldsOf, PROFILE_LISTS, TASK, WORKFLOW } from "../manifest/tables.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
 
-/** The names of old, in the way of command lines. */
+/** Legacy names, in command-line style. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ["scheduler-job", "schedulerJob"],
   ["standalone-plan", "standalonePlan"],
@@ -15,7 +15,7 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-/** A schema by target or alias; undefined for any other name. */
+/** Finds a schema by target or alias; undefined for an unknown name. */
 export function findSchema(target: unknown, isLegacy: boolean): Descriptor | undefined {
   const make = MAKERS.get(ALIASES.get(target) ?? String(target));
   if (make === undefined) return undefined;
@@ -175,7 +175,7 @@ const LEGACY_RESPONSE: Descriptor = {
   },
 };
 
-/** A flag is 0 or 1. */
+/** The types of a job's fields; a flag is 0 or 1. */
 type JobType = "string" | "integer" | "number" | "object" | "flag";
 
 const INTEGERS = [
@@ -216,7 +216,7 @@ const JOB_SCHEMA: JsonSchema = {
   },
 };
 
-/** A job in the descriptors of old. */
+/** The legacy descriptor of a job. */
 const LEGACY_JOB: Descriptor = {
   type: "object",
   fields: {
@@ -266,7 +266,7 @@ const PLAN_SCHEMA: JsonSchema = {
   },
 };
 
-/** A plan in the descriptors of old. */
+/** The legacy descriptor of a plan. */
 const LEGACY_PLAN: Descriptor = {
   type: "object",
   fields: {

@@ -1,7 +1,6 @@
 /**
- * From one line of JSON-RPC 2.0 to its answer: one object a line, no batches. Whatever goes wrong
- * with a line, the next is answered as if this one had not been.   agentcli protocol "Transport",
- * "Envelope", "Error Model"
+ * Answers one line of JSON-RPC 2.0 with one object; batches are not supported. A faulty line does not affect the next
+ * one.   agentcli protocol "Transport", "Envelope", "Error Model"
  */
 
 import { lossOf } from "../../../base/exact-numbers.ts";
@@ -22,18 +21,18 @@ import {
 import type { MethodContext } from "../methods/method.ts";
 import { findMethod } from "../methods/method-table.ts";
 
-/** Lines of more octets are not read. */
+/** The maximum length of a line in octets. */
 export const MAX_LINE_BYTES: number = 16 * 1024 * 1024;
 
-/** Of a line, or of a manifest by itself: each object may be a task, and cost as much as one. */
+/** The bounds of a line or a manifest file; each object may be a task, and as expensive as one. */
 export const MANIFEST_BOUNDS: JsonBounds = {
   ...{ depth: 200_000, members: 500_000, values: 500_000, containers: 150_000 },
 };
 
-/** Params hold a manifest, one level further down. */
+/** The manifest is one level deeper in `params`. */
 const MAX_PARAMS_DEPTH = MAX_DEPTH + 2;
 
-/** The message when this program is at fault; the log has the rest. */
+/** Reports a fault of this program, of which the caller learns only a message. */
 export type ReportFault = (error: unknown) => void;
 
 /** Undefined for blank lines and notifications. */
@@ -76,14 +75,14 @@ async function answerRequest(
 
 type RequestId = string | number | null;
 
-/** A request that can be looked up; without an id, it is a notification, which is never answered. */
+/** A valid request; without an id it is a notification, which is never answered. */
 interface RpcRequest {
   readonly id: RequestId | undefined;
   readonly method: string;
   readonly params: JsonRecord;
 }
 
-/** A message that is answered without being looked up; without an id, not even that. */
+/** An invalid message, answered with an error if it has an id. */
 interface RefusedMessage {
   readonly id: RequestId | undefined;
   readonly error: RpcError;
@@ -110,7 +109,7 @@ const RPC_CODES = {
   application: -32000,
 } as const;
 
-/** The message in a line; undefined where it is blank. */
+/** Reads the message of a line; undefined if blank. */
 function readLine(line: Line): RpcRequest | RefusedMessage | undefined {
   if (line.kind === "too-long") return parseError(`the line exceeds ${MAX_LINE_BYTES} bytes`);
   try {
@@ -137,7 +136,7 @@ function readMessage(message: unknown): RpcRequest | RefusedMessage {
   return { id, error: rpcError("invalidParams", "Params must be an object", "invalid_argument") };
 }
 
-/** Undefined for what identifies nothing, or would be answered under another number. */
+/** Undefined for values that are no id, or that the answer could not repeat exactly. */
 function readId(id: unknown): RequestId | undefined {
   if (typeof id === "number") return lossOf(id) === undefined ? id : undefined;
   return typeof id === "string" || id === null ? id : undefined;
@@ -151,7 +150,7 @@ function invalid(id: RequestId | undefined, message: string): RefusedMessage {
   return { id, error: rpcError("invalidRequest", message, "invalid_argument") };
 }
 
-/** A failure: -32602 for what the caller can put right by itself. */
+/** Converts a failure; -32602 if the caller can correct it. */
 function errorOf(failure: Failure): RpcError {
   const { code, message } = failure;
   const isArgument = code === "invalid_argument" || code === "validation_error";

@@ -1,8 +1,7 @@
 /**
- * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
- * the task that was asked about, by the agent that asked and for those that had it ask, for as long as the
- * answer might have taken. An approval that was used up stays so through restarts.
- * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
+ * Approvals of tasks. A person is asked through an escalation; acceptance allows one run of exactly that task, by the
+ * agent that asked and on behalf of the same delegators, for as long as the answer could have taken. A used approval
+ * stays used across restarts. agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
@@ -24,11 +23,11 @@ type ApprovalAnswer =
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** The agents that had another one ask. */
+/** The agents on whose behalf another one asks. */
 export interface Delegators {
-  /** The oldest first; none where it asks for itself. */
+  /** Oldest first; empty if the agent acts for itself. */
   readonly delegatedBy: readonly string[];
-  /** A digest of those, and of the principals that they did so for; undefined: there are none. */
+  /** A digest of the delegators and the principals that they act for; undefined without delegation. */
   readonly behalf: string | undefined;
 }
 
@@ -36,15 +35,15 @@ interface Asker extends Delegators {
   readonly agentId: string;
 }
 
-/** A question about exactly one task; an agent has one at a time about a task of this name, for each that it works for. */
+/** The latest request about a task. An agent has one at a time per task name and delegators. */
 interface AskedTask {
   readonly escalationId: string;
   readonly taskHash: string;
-  /** The answer was used. */
+  /** True once the answer was used. */
   readonly isSpent?: true;
 }
 
-/** A moment that can be written; manifests may ask for later ones. */
+/** The latest time that can be formatted; manifests may ask for later ones. */
 const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
 const readAsked = recordReader<AskedTask>({ escalationId: "string", taskHash: "string" });
@@ -59,20 +58,20 @@ export class Approvals {
     this.#escalations = escalations;
   }
 
-  /** Opens what an earlier process kept. */
+  /** Opens the stored requests. */
   static async open(store: Store, escalations: Escalations): Promise<Approvals> {
     const asked = await Collection.open<AskedTask>(store, {
       name: "agentcli-approvals",
       read: readAsked,
       ownerOf: (_, key) => key.slice(0, key.indexOf("/")),
-      // Nobody needs to know of a question that is forgotten, or was answered and used.
+      // A request is dropped once its escalation is forgotten or its answer used.
       forgottenAt: ({ escalationId, isSpent }) =>
         isSpent === undefined && escalations.find(escalationId) ? Infinity : 0,
     });
     return new Approvals(asked, escalations);
   }
 
-  /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */
+  /** Tells whether the agent may run the task now; opens an escalation if none is pending. */
   async ask(asker: Asker, task: FoundTask): Promise<ApprovalAnswer> {
     const { plan } = task;
     const hash = taskHash(task);
@@ -82,7 +81,7 @@ export class Approvals {
       asked?.taskHash === hash ? this.#escalations.find(asked.escalationId) : undefined;
     if (escalation === undefined) return this.#open(asker, key, plan, hash);
     const { escalationId, decision, status } = escalation;
-    // The second caller has to ask anew.
+    // A rejection answers one call; the next one opens a new escalation.
     const reject = async (message: string): Promise<ApprovalAnswer> => {
       const isFirst = await this.#spend(key, escalationId);
       return isFirst ? { kind: "rejected", message } : this.ask(asker, task);
@@ -116,7 +115,7 @@ export class Approvals {
     const opening = await this.#escalations.open({
       agentId,
       ...(delegatedBy.length > 0 && { delegatedBy }),
-      // Another manifest is another question, and so is what is asked for others.
+      // A changed manifest or other delegators make it a new question.
       taskId: `wf:${source.workflow_id}/task:${source.task_id}@${question.slice(7, 23)}`,
       reason: "scope_limit",
       context: {
@@ -140,7 +139,7 @@ export class Approvals {
     return { kind: "pending", escalation, taskHash: hash };
   }
 
-  /** True once, and stored before anything is run: whoever comes second has to ask again. */
+  /** Marks the answer as used before anything is run; true for the first caller only. */
   async #spend(key: string, escalationId: string): Promise<boolean> {
     const { isChanged } = await this.#asked.change(key, (asked) =>
       asked.escalationId === escalationId && asked.isSpent === undefined
@@ -151,7 +150,7 @@ export class Approvals {
   }
 }
 
-/** The longest that an answer may take, and the time that it then holds. */
+/** The time for an answer, and its validity after that, in milliseconds. */
 function waitOf({ approval }: TaskPlan): number {
   return (approval.timeout_s ?? 3600) * 1000;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the program of a task that may run, and reports on it: its result capped and redacted, the
- * check that follows it, and the evidence.   agentcli spec "Execution result"
+ * Runs the program of a permitted task and reports its truncated and redacted output, the check after it, and the
+ * evidence.   agentcli spec "Execution result"
  */
 import { hash } from "node:crypto";
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -25,7 +25,7 @@ import { childEnvironment, presentCredentials } from "./present-credentials.ts";
 import { createRedactor, parseStructured, secretsOf } from "./program-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
 
-/** Runs it; the approval is used up by now. */
+/** Runs the program; its approval is already used. */
 export async function executeProgram(
   run: Run,
   payload: ShellPayload,
@@ -68,7 +68,7 @@ export async function executeProgram(
   } finally {
     const { log } = run.call;
     const left = presented.leftAfter(isSuccess);
-    // A run that has happened is answered, whatever it has made of its directory.
+    // A failure to clean up must not replace the outcome of the run.
     const error = left === undefined ? presented.remove() : undefined;
     if (left !== undefined) log.warn({ directory: left }, "credentials are left, as cleanup says");
     if (error !== undefined) log.warn({ err: error }, "credentials cannot be removed");
@@ -115,7 +115,7 @@ function describeResult(
   };
 }
 
-/** The one command that goes through a shell, because the manifest calls it one. */
+/** The only command that is run by a shell, as the manifest declares it as one. */
 async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | undefined> {
   const { run, program, redact, warnings, result } = facts;
   const check = run.found.plan.verify;
@@ -173,7 +173,7 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
     const bound = { ...body, command };
     const given = await giveEvidence(evidence, bound, identity.principal, world);
     if (isFailure(given)) {
-      // It has run: whoever asks must be able to see that.
+      // The task has run, which the refusal must show.
       if (evidence.verify.required === true) {
         const { execution_id, source } = body;
         const details = { execution_id, source, result };
@@ -205,9 +205,8 @@ function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRec
 }
 
 /**
- * The command that was run, as evidence and its hash have it. It goes to the caller, who is not shown what the
- * operator hands to programs: only the program's name is plain text, the rest is bound by its hashes.
- * agentcli execution identity "Evidence"
+ * The command as in evidence and its hash. Callers may not see what the operator passes to programs, so only the
+ * program's name is plain text and the rest is hashed. agentcli execution identity "Evidence"
  */
 function describeCommand({ program, args, env, stdin }: ShellPayload): JsonRecord {
   return {

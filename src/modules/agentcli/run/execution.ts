@@ -1,4 +1,4 @@
-/** The parts that runs of tasks are made with, and their outcomes; keys are the protocol's. */
+/** The dependencies and outcomes of task runs; keys are the protocol's. */
 
 import { given } from "../../../base/json-value.ts";
 import type { ProcessGroups } from "../../../base/process-groups.ts";
@@ -14,82 +14,82 @@ import type { World } from "../world.ts";
 import type { Approvals, Delegators } from "./approvals.ts";
 import type { TaskRuns } from "./task-runs.ts";
 
-/** The parts that all runs of a deployment share. */
+/** The parts that are shared by all runs of a deployment. */
 export interface Executor {
   readonly world: World;
   readonly approvals: Pick<Approvals, "ask">;
   readonly runs: TaskRuns;
   readonly groups: ProcessGroups;
-  /** Undefined: prompts have nobody to go to. */
+  /** Undefined if no agent answers prompts. */
   readonly runtime: PromptRuntime | undefined;
-  /** Why a caller may not act at this moment, in words. */
+  /** The reason that a caller may not act now, or undefined. */
   findInactive(asker: QueryCaller): string | undefined;
-  /** The trust in a caller of a tier; undefined where the operator maps no tier at all. */
+  /** The trust level of a tier; undefined if the operator maps no tiers. */
   trustOf(tier: number | undefined): TrustLevel | undefined;
-  /** Milliseconds that a task may take which does not say. */
+  /** The default timeout in milliseconds. */
   readonly usualTimeoutMs: number;
-  /** Secrets of the daemon's own. */
+  /** The daemon's own secrets. */
   readonly secrets: readonly string[];
 }
 
-/** The agent behind `prompt_runtime`. */
+/** The agent that answers prompts. */
 export interface PromptRuntime {
   readonly path: string;
-  /** As it is served now. */
+  /** Its endpoint as currently served. */
   endpoint(): EndpointDefinition | undefined;
 }
 
-/** For whom tasks run. */
+/** The caller of a task. */
 export interface RunCaller {
   readonly call: Call;
-  /** True if this server has the agent's document: for nobody else does it keep anything. */
+  /** True if this server has the agent's document; state is stored for known agents only. */
   readonly isKnown: boolean;
   readonly delegators: Delegators;
-  /** The owner of the places that its runs take. */
+  /** The account that its runs' slots are charged to. */
   readonly payer: TaskOwner;
-  /** Why the caller may not act any more, in words. */
+  /** The reason that the caller may no longer act, or undefined. */
   findInactive(): string | undefined;
 }
 
-/** One task that is to run, and for whom. */
+/** A run of one task. */
 export interface Run extends RunCaller {
   readonly found: FoundTask;
   readonly executionId: string;
 }
 
-/** Why a task did not run, or did not do what it promised. */
+/** A task that was refused or failed. */
 export interface RunRefusal {
   readonly kind: "refused";
   readonly error: RunError;
   readonly message: string;
   readonly details?: unknown;
-  /** The reason for the operator alone, in the log. */
+  /** The reason for the operator's log only. */
   readonly reason?: string;
-  /** Of a task that was let run, and has failed; undefined where it was not. */
+  /** The output if the task was run and failed. */
   readonly output?: TaskOutput;
 }
 
-/** The parts that triggers look at: how a task has ended, and what it has put out. */
+/** The part of an outcome that triggers depend on. */
 export interface TaskOutput {
   readonly isOk: boolean;
   readonly text: string;
 }
 
-/** A run that came to something: a result, a preview, or a question for a person. */
+/** A successful outcome: a result, a preview, or a pending approval. */
 export interface RunReport {
   readonly kind: "report";
   readonly status: 200 | 202;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Undefined where nothing has run. */
+  /** Undefined if nothing was run. */
   readonly output?: TaskOutput;
 }
 
-/** Refuses. */
+/** Creates a refusal. */
 export function refuseRun(error: RunError, message: string, details?: unknown): RunRefusal {
   return { kind: "refused", error, message, ...given({ details }) };
 }
 
-/** Refuses to call a task done that was let run; others may follow on its failure. */
+/** Creates the failure of a task that was run, which may trigger others. */
 export function failRun(
   error: RunError,
   message: string,
@@ -98,14 +98,14 @@ export function failRun(
   return { ...refuseRun(error, message, details), output: { isOk: false, text } };
 }
 
-/** As a handler answers it. */
+/** Converts an outcome to a handler's result. */
 export function toHandlerResult(outcome: RunReport | RunRefusal): HandlerResult {
   if (outcome.kind === "report") return { status: outcome.status, body: outcome.body };
   const { error, message, details } = outcome;
   return { error, message, ...given({ details }) };
 }
 
-/** The most of each stream that is shown. */
+/** The maximum length of each stream in the answer, in octets. */
 export function outputLimit({ output: { preview_bytes, retrieve } }: TaskPlan): number {
   const wanted = retrieve === "inline" ? preview_bytes * 4 : preview_bytes;
   return Math.min(Math.max(wanted, 65_536), 1_048_576);

@@ -1,7 +1,6 @@
 /**
- * Everything that a task has to pass before it runs, in order: what its place can enforce, how far its
- * caller is trusted, approval, proof, identity, trust, authorization. The first refusal counts, and
- * nothing has run by then.   agentcli execution identity "Pipeline"
+ * The checks before a task runs, in order: enforceable contract, caller's trust, approval, proof, identity, trust,
+ * authorization. The first refusal ends them, before anything was run.   agentcli execution identity "Pipeline"
  */
 
 import { resolve } from "node:path";
@@ -27,11 +26,11 @@ export interface GovernedRun {
   readonly proof: ProofReport | undefined;
   readonly decision: Decision | undefined;
   readonly warnings: readonly string[];
-  /** Uses up the approval; false where another run was faster. */
+  /** Uses the approval; false if another run already did. */
   consume(): Promise<boolean>;
 }
 
-/** Judges a run. */
+/** Checks whether a run is permitted. */
 export async function govern(
   run: Run,
   executor: Executor,
@@ -77,7 +76,7 @@ export async function govern(
   if (refused !== undefined) return refused;
   const { run_as: runAs } = identity.effective.subject;
   if (runAs !== null) {
-    // It is declared, and not done.
+    // `run_as` is only declared here, not applied.
     warnings.push(
       `identity run_as "${runAs}" is declared; the program runs as the daemon's own user`,
     );
@@ -136,16 +135,14 @@ async function askApproval(
   }
 }
 
-/**
- * Messages to callers in place of those that name the operator's variables, files or hosts.
- */
+/** Messages to callers that replace those naming the operator's variables, files or hosts. */
 const FOR_CALLERS: Readonly<Partial<Record<RunError, string>>> = {
   authorization_proof_failed: "the authorization proof is missing, or does not hold",
   authorization_error: "the policy engine gave no decision",
   identity_resolution_failed: "the identity that the task acts under cannot be resolved",
 };
 
-/** A failure under the name that endpoints declare; the code itself goes along. */
+/** Maps a failure to a declared error of the endpoint, with its code in the details. */
 export function refuseFailure({ code, message }: Failure): RunRefusal {
   const isPresentation = code.startsWith("presentation_");
   const known = isPresentation ? "presentation_target_invalid" : code;
@@ -166,10 +163,9 @@ type ContractVerdict =
   | { readonly kind: "broken"; readonly error: RunError; readonly message: string };
 
 /**
- * The demands of a contract on the place that a task runs in: met, or the task is refused. A daemon
- * confines no process, so a strict sandbox, a rule for the network and paths that a program is held
- * to are always refused; a permissive sandbox asks for no confinement. Judges a contract; a working
- * directory that is not named is the deployment's.   agentcli spec "Contract"
+ * Checks a contract's demands on the environment; an unmet one refuses the task. A daemon confines no process, so a
+ * strict sandbox, network rules and allowed paths are always refused, while a permissive sandbox needs no confinement.
+ * The working directory defaults to the deployment's.   agentcli spec "Contract"
  */
 export function checkContract(
   contract: MergedContract,

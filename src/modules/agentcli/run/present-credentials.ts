@@ -1,7 +1,7 @@
 /**
- * Hands the credentials of a session to a program as its manifest says: in a variable, in a file that
- * only its owner can read, or on standard input. The files are gone when the task is over, unless the
- * manifest has them left.   agentcli execution identity "Presentation"
+ * Passes a session's credentials to a program as its manifest declares: in a variable, in a file that only its owner
+ * can read, or on standard input. The files are removed after the task unless the manifest keeps them.   agentcli
+ * execution identity "Presentation"
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,10 +14,10 @@ import type { Binding } from "../manifest/manifest.ts";
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/;
-/** Parts of a session that are for the record alone. */
+/** Parts of a session that are only for the audit record. */
 const RECORD_ONLY = /^(?:provider_assertions|delegation_chain)(?:\.|$)/;
 
-/** Presents them; `ownInput` is what the manifest itself puts on standard input. */
+/** Prepares the credentials; `ownInput` is the manifest's own standard input. */
 export function presentCredentials(
   { effective, session }: Pick<ResolvedIdentity, "effective" | "session">,
   ownInput: string | null,
@@ -41,7 +41,7 @@ export function presentCredentials(
   return presented;
 }
 
-/** The text that a binding is about; undefined: there is none, and need not be. */
+/** The value of a binding; undefined if absent and optional. */
 function textFor(
   { source, required, format }: Binding,
   session: ResolvedIdentity["session"],
@@ -57,11 +57,11 @@ function textFor(
 
 type Cleanup = NonNullable<ResolvedIdentity["effective"]["presentation"]["cleanup"]>;
 
-/** The credentials of a program, and how to take them back. */
+/** The prepared credentials, and their removal. */
 class PresentedCredentials {
   env: Readonly<Record<string, string>> = {};
   stdin: string | null = null;
-  /** The secrets that must not be seen in the output. */
+  /** Secrets to redact from the output. */
   readonly secrets: string[] = [];
   readonly #cleanup: Cleanup;
   #directory: string | undefined;
@@ -92,17 +92,17 @@ class PresentedCredentials {
     }
   }
 
-  /** The directory of the files that the manifest has left where a task ends so. */
+  /** The directory of the files to keep after this outcome, if any. */
   leftAfter(isSuccess: boolean): string | undefined {
     const removing = isSuccess ? "on-success" : "on-failure";
     return this.#cleanup === "always" || this.#cleanup === removing ? undefined : this.#directory;
   }
 
-  /** Never throws: answers what was in the way, such as what the program has put beside them. */
+  /** Removes the files; returns an error instead of throwing, since the program may have added obstacles. */
   remove(): unknown {
     if (this.#directory === undefined) return undefined;
     try {
-      // The credentials first: a directory can be made that cannot be removed.
+      // Credentials are removed first, since the program may have made the directory undeletable.
       for (const file of this.#files) rmSync(file, { force: true });
       rmSync(this.#directory, { recursive: true, force: true });
       return undefined;
@@ -119,7 +119,7 @@ class PresentedCredentials {
     return undefined;
   }
 
-  /** A file has the name that is not its variable's, or one of its own behind a prefix. */
+  /** Names a file: the target's name if another variable exposes it, else a number with the prefix, if any. */
   #nameOf(target: Binding["target"]): string {
     const { name, prefix, expose_as: variable } = target ?? {};
     if (variable !== undefined && variable !== null && typeof name === "string") return name;
@@ -127,7 +127,7 @@ class PresentedCredentials {
     return typeof prefix === "string" ? `${prefix}-${own}` : own;
   }
 
-  /** Nobody but the disk is at fault where it is full. */
+  /** A full disk is a failure, not a fault. */
   #writeFile(name: string, value: string): string | Failure {
     if (!FILE_NAME.test(name)) {
       const message = "target.name and target.prefix of a file must be names without a path";
@@ -155,9 +155,8 @@ function formatValue(value: unknown, format: Binding["format"]): string {
 const PASSED_ON = ["PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME"];
 
 /**
- * The environment of a task's program: the little that any program needs, what the manifest
- * declares, and the credentials that it presents; later sources win. Nothing else of the daemon's
- * own gets there.
+ * The environment of a task's program: basic variables, the manifest's, then the credentials'; later sources win. Other
+ * variables of the daemon are not passed on.
  */
 export function childEnvironment(
   env: Readonly<Record<string, string>>,

@@ -1,8 +1,7 @@
 /**
- * The output of a program. The beginning is kept, all of it is counted and hashed, and the rest is let
- * go, so that a program that talks without end neither waits nor fills the memory. Secrets are taken out
- * of it: those that it was given, those of the daemon's own environment, and what looks like a
- * credential whoever it came from. What says that it is JSON is parsed.
+ * The output of a program. The beginning is kept, everything is counted and hashed, and the rest is dropped, so that
+ * endless output neither blocks the program nor fills memory. Secrets are redacted: the program's, the daemon's
+ * environment's, and likely credentials from any source. Output declared as JSON is parsed.
  */
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../base/environment.ts";
@@ -14,7 +13,7 @@ import {
 } from "../../../base/redaction.ts";
 import { REDACTED } from "../identity/session.ts";
 
-/** The longest secret, in base64 too: one that the cut goes through must be seen whole to be taken out. */
+/** The maximum length of a secret, also in base64: one cut at the limit must be kept whole to be redacted. */
 const MARGIN_BYTES = 131_072;
 
 /** Collects one stream. */
@@ -25,7 +24,7 @@ export class CapturedOutput {
   #kept = 0;
   #total = 0;
 
-  /** The number of octets that will be shown. */
+  /** `maxBytes` is the number of octets that may be shown. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -40,7 +39,7 @@ export class CapturedOutput {
     this.#kept += piece.length;
   }
 
-  /** The number of octets that there were. */
+  /** The total number of octets. */
   get bytes(): number {
     return this.#total;
   }
@@ -49,21 +48,21 @@ export class CapturedOutput {
     return this.#total > this.#maxBytes;
   }
 
-  /** The part that can be shown once secrets are taken out of it. */
+  /** Returns the redacted text up to the limit. */
   text(redact: (text: string) => string): string {
     const kept = Buffer.concat(this.#chunks);
     const whole = redact(kept.toString("utf8"));
-    // Where not all was kept, what was kept last may be the beginning of a secret.
+    // A truncated buffer may end within a secret.
     const isAll = this.#kept === this.#total;
     const begun = isAll ? whole : redact(kept.toString("utf8", 0, this.#maxBytes));
     const octets = Buffer.from(commonBeginning(begun, whole));
-    // A character that the cut goes through is left out.
+    // A character that is cut is dropped.
     let end = this.#maxBytes;
     while (((octets[end] ?? 0) & 0xc0) === 0x80) end -= 1;
     return octets.toString("utf8", 0, end);
   }
 
-  /** Over all of it; to be asked once, at the end. */
+  /** The digest of the whole stream; call once, at the end. */
   digest(): string {
     return `sha256:${this.#hash.digest("hex")}`;
   }
@@ -80,13 +79,10 @@ interface StructuredOutput {
   readonly warning?: string;
 }
 
-/** Of the value of an output: what is made of it on its way to the caller costs more than parsing. */
+/** The bounds of parsed output; its later processing costs more than parsing. */
 const OUTPUT_BOUNDS: JsonBounds = { depth: MAX_DEPTH, members: 25_000, values: 50_000 };
 
-/**
- * Parses the output of a program that says that it speaks JSON, which must be all of it; what is
- * none is a warning.
- */
+/** Parses output declared as JSON, which must be complete; invalid output gives a warning. */
 export function parseStructured(
   text: string,
   format: "json" | "ndjson",
@@ -109,23 +105,23 @@ function parseLine(line: string): readonly unknown[] {
 }
 
 const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY/i;
-/** Shorter ones would take ordinary words out. */
+/** Shorter values would redact ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
-/** Values of variables whose names say that they are secret. */
+/** The values of variables with secret-like names. */
 export function secretsOf(env: Environment): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && SECRET_NAME.test(name) ? [value] : [],
   );
 }
 
-/** A redactor that knows these secrets, and what they look like in base64. */
+/** Creates a redactor of these secrets, plain or in base64, and of likely credentials. */
 export function createRedactor(secrets: readonly string[]): (text: string) => string {
   const values = secrets.map((secret) => secret.trim());
   const known = values
     .filter(({ length }) => length >= MIN_SECRET_LENGTH)
     .flatMap((secret) => [secret, Buffer.from(secret).toString("base64").replace(/=+$/, "")]);
-  // The longest first: one may be part of another.
+  // Longest first, since one secret may contain another.
   const ordered = [...new Set(known)].sort((one, other) => other.length - one.length);
   const { spans } = createCredentialRedactor([]);
   return (text) => {

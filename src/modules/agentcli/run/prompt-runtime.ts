@@ -1,6 +1,6 @@
 /**
- * The runtime of prompts: an agent that this daemon serves at a path of its own. A prompt is sent
- * to it as the caller's own request, with the caller's identity and no more authority.
+ * The prompt runtime: an agent that this daemon serves at its own path. A prompt is sent as the caller's own request,
+ * with the caller's identity and no more authority.
  */
 
 import { isRecord, recordIn, valueAt } from "../../../base/json-value.ts";
@@ -18,7 +18,7 @@ import {
 } from "./execution.ts";
 import type { GovernedRun } from "./govern.ts";
 
-/** A prompt on its way: its endpoint and its input, or the reason why it has none. */
+/** The endpoint and input of a prompt, or the fault. */
 type Addressed =
   | { readonly definition: EndpointDefinition; readonly input: unknown }
   | { readonly fault: string };
@@ -27,22 +27,22 @@ type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };
 
-/** Names of the one text that an agent takes, where it takes more than one. */
+/** Preferred names of the text member if an agent's input has several. */
 const PROMPT_NAMES = ["prompt", "message", "query", "task", "text", "input"];
 
 const FORM = /^agntcy:(\/\S+)$/;
 
-/** The path in `agntcy:/path`; undefined for any other text. */
+/** The path in `agntcy:/path`; undefined for other texts. */
 export function readRuntimePath(text: string): string | undefined {
   return FORM.exec(text)?.[1];
 }
 
-/** Longer than this no agent lets itself be waited for. */
+/** The maximum wait that agents accept. */
 const MAX_WAIT_SECONDS = 86_400;
 
 const NO_EVIDENCE = "of a prompt there is no evidence";
 
-/** Asks the configured agent to answer the prompt of a task that may run; what it says is passed on. */
+/** Sends the prompt of a permitted task to the configured agent, and passes its answer on. */
 export async function executePrompt(
   { found: { plan, manifest }, call, executionId }: Run,
   prompt: string,
@@ -86,7 +86,7 @@ export async function executePrompt(
   };
 }
 
-/** Sends a prompt, and waits for what comes of it, where the agent lets itself be waited for. */
+/** Sends a prompt, and waits for the result if the agent supports waiting. */
 export async function sendPrompt(
   runtime: PromptRuntime,
   prompt: string,
@@ -104,7 +104,7 @@ export async function sendPrompt(
   return { kind: "answer", status, body };
 }
 
-/** Says why no prompt can be sent; undefined: each can. */
+/** The reason that no prompt can be sent, or undefined. */
 export function findRuntimeFault(runtime: PromptRuntime): string | undefined {
   const addressed = addressPrompt(runtime, "");
   return "fault" in addressed ? addressed.fault : undefined;
@@ -122,7 +122,7 @@ function canWait({ inputSchema }: EndpointDefinition): boolean {
   return valueAt(inputSchema, ["properties", "wait_seconds"]) !== undefined;
 }
 
-/** The prompt as the agent's own input schema has it: a text, or an object with one. */
+/** Fits the prompt to the agent's input schema: a text, or an object with one. */
 function shapePrompt({ inputSchema }: EndpointDefinition, prompt: string): unknown {
   const schema = valueAt(inputSchema, ["properties", "input"]);
   if (!isRecord(schema)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One task from the call to the report, and the tasks that follow on it. Refusals are the errors that
- * the endpoint declares.   agentcli execution identity "Pipeline"
+ * Runs one task from the call to the report, and then the tasks that it triggers. Refusals are errors that the endpoint
+ * declares.   agentcli execution identity "Pipeline"
  */
 import { recordIn } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -21,10 +21,10 @@ import {
 import { govern } from "./govern.ts";
 import { executePrompt } from "./prompt-runtime.ts";
 
-/** A chain of triggers ends here, whether it is a circle or only long. */
+/** The maximum length of a trigger chain, which may be a cycle. */
 const MAX_DEPTH = 5;
 
-/** Runs a task for a caller, or says what it would run. */
+/** Runs a task, or previews it. */
 export async function runTask(
   found: FoundTask,
   caller: RunCaller,
@@ -69,7 +69,7 @@ async function runOnce(
   const begun = await executor.runs.begin(wanted, overlap);
   if (begun.kind === "none") return refuseRun("task_already_running", begun.message);
   try {
-    // It may have waited for its turn, or for the task that it follows.
+    // Checked again, as the run may have waited for its turn or its parent.
     const inactive = caller.findInactive();
     if (inactive !== undefined) return refuseRun("authorization_denied", inactive);
     if (!(await governed.consume())) {
@@ -84,7 +84,7 @@ async function runOnce(
   }
 }
 
-/** One after the other, each under its own rules. */
+/** Runs triggered tasks in sequence, each under its own rules. */
 async function runFollowers(
   { manifest, workflow, plan }: FoundTask,
   caller: RunCaller,
@@ -123,13 +123,13 @@ function describeChild(taskId: string, outcome: RunReport | RunRefusal): object 
   return { task_id: taskId, ran: outcome.output !== undefined, ...outcome.body };
 }
 
-/** Says in the answer of a run whether the log has it. */
+/** Adds to a run's answer if it was audited. */
 function withWordOfAudit<T extends RunReport | RunRefusal>(outcome: T, audited: boolean): T {
   if (outcome.kind === "refused" || outcome.output === undefined) return outcome;
   return { ...outcome, body: { ...outcome.body, audited } };
 }
 
-/** Logs a run where its contract wants that, without arguments and output; answers whether it did. */
+/** Logs a run if its contract requires it, without arguments and output; returns whether it did. */
 function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | RunRefusal): boolean {
   const wanted = plan.contract.audit ?? "always";
   const isFailed = outcome.kind === "refused" || outcome.output?.isOk === false;
@@ -146,7 +146,7 @@ function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | Ru
   return true;
 }
 
-/** Arguments and values stay the operator's own: they may hold what callers must not see. */
+/** Previews a run without its arguments and values, which callers may not see. */
 function previewRun(found: FoundTask): RunReport {
   const { plan } = found;
   const { source, name, contract, approval, runtime, execution } = plan;
@@ -176,15 +176,14 @@ function previewRun(found: FoundTask): RunReport {
   return { kind: "report", status: 200, body };
 }
 
-/** A task that follows, or why one that might does not. */
+/** A triggered task, or the reason that it is not run. */
 type Followed =
   | { readonly kind: "follows"; readonly task: Task }
   | { readonly kind: "not-run"; readonly task: Task; readonly reason: string };
 
 /**
- * The tasks that follow on another, by how it ended and what it put out, in the order of the manifest;
- * those that are not meant are left out. Conditions are matched in linear time.
- * agentcli spec "Triggers"
+ * The tasks that an outcome triggers, in manifest order; tasks with other triggers are omitted. Conditions are matched
+ * in linear time. agentcli spec "Triggers"
  */
 function tasksAfter(
   { tasks }: Workflow,
@@ -210,7 +209,7 @@ function isMeant(on: Trigger["on"], isOk: boolean): boolean {
   return on === "complete" || (on === "success") === isOk;
 }
 
-/** A reason where it cannot be told. */
+/** A text is the reason that the condition cannot be evaluated. */
 function matches(condition: string | null, text: string): boolean | string {
   if (condition === null) return true;
   const [, kind, rest = ""] = /^(contains|regex):([\s\S]*)$/.exec(condition) ?? [];

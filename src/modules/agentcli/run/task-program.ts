@@ -1,6 +1,6 @@
 /**
- * Runs the program of a task: without a shell, in a process group of its own that ends as a whole,
- * when its time is up, when nobody waits for it any more, and when its first process has ended.
+ * Runs a task's program without a shell, in its own process group. The whole group is killed on timeout, on abort, and
+ * when its first process ends.
  */
 import { MAX_TIMER_MS } from "../../../base/deadline.ts";
 import { killGroup, ProcessGroups, type StartedProgram } from "../../../base/process-groups.ts";
@@ -14,9 +14,9 @@ export interface TaskProgram {
   readonly cwd: string;
   readonly stdin: string | null;
   readonly timeoutMs: number;
-  /** Nobody waits for it any more. */
+  /** Aborted when no caller waits for the program. */
   readonly signal: AbortSignal;
-  /** Of each stream. */
+  /** The limit per stream. */
   readonly maxOutputBytes: number;
 }
 
@@ -26,7 +26,7 @@ export type ProgramOutcome =
       readonly exitCode: number | null;
       readonly signal: string | null;
       readonly isTimedOut: boolean;
-      /** It put out so much that it was ended for it. */
+      /** True if it was killed for excess output. */
       readonly isFlooding: boolean;
       readonly durationMs: number;
       readonly stdout: CapturedOutput;
@@ -34,14 +34,14 @@ export type ProgramOutcome =
     }
   | { readonly kind: "not-started"; readonly message: string };
 
-/** Of each stream: reading and hashing takes the daemon's own time. */
+/** The limit per stream, since reading and hashing take the daemon's own time. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
-/** Between asking a group to end and ending it. */
+/** The time between SIGTERM and SIGKILL. */
 const GRACE_MS = 1_000;
-/** For what has left the group and holds the streams open. */
+/** The wait for processes outside the group that hold the streams open. */
 const STREAMS_MS = 1_000;
 
-/** Resolves when it is over, in whatever way. */
+/** Resolves once the program has ended or failed to start. */
 export function runTaskProgram(
   task: TaskProgram,
   groups: ProcessGroups = new ProcessGroups(),
@@ -86,7 +86,7 @@ class Supervision {
     child.on("error", (error) => this.#failToStart(error));
     child.on("exit", () => this.#leaderEnded());
     child.on("close", (code, signal) => this.#end(code, signal));
-    // A program need not read what it is given.
+    // A program need not read its input.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(task.stdin ?? "");
   }
@@ -102,7 +102,7 @@ class Supervision {
     return captured;
   }
 
-  /** A process that is about to end cannot wait for others to end in good order. */
+  /** Kills at once: the daemon may itself be about to end. */
   readonly #abort = (): void => killGroup(this.#child.pid);
 
   #timeOut(): void {
@@ -111,9 +111,7 @@ class Supervision {
     this.#grace = setTimeout(() => killGroup(this.#child.pid), GRACE_MS);
   }
 
-  /**
-   * Processes that it left behind end with it; those that have left the group are not waited for.
-   */
+  /** Kills the remaining group; processes outside it are not waited for. */
   #leaderEnded(): void {
     killGroup(this.#child.pid);
     clearTimeout(this.#grace);
@@ -124,7 +122,7 @@ class Supervision {
   }
 
   #failToStart(error: Error): void {
-    // Errors of a process that runs are told by how it ends.
+    // Errors of a started process show in its exit.
     if (this.#child.pid !== undefined) return;
     this.#release();
     const message = codeOf(error) === "ENOENT" ? notFound(this.#task) : reasonOf(error);
@@ -149,7 +147,7 @@ class Supervision {
   }
 }
 
-/** The platform says the same of a missing directory. */
+/** ENOENT also means a missing directory. */
 function notFound({ program }: TaskProgram): string {
   return `the program "${program}", or its directory, does not exist`;
 }

@@ -1,7 +1,6 @@
 /**
- * The runs of tasks that somebody waits for: one or several of a task at once, as its overlap policy
- * has it, and so many of all tasks together. They end with the process. A run that waits for another
- * of its task holds no place of one that need not, unless that other is another node's.
+ * Schedules the runs of tasks, within the overlap policy per task and a limit for all tasks. Runs end with the process.
+ * A run queued behind another of its task holds no slot, unless that other is on another node.
  */
 import { raceAbort } from "../../../base/deadline.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
@@ -9,21 +8,21 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { type RunExecutor, RunSchedule, type ScheduledRun } from "../../../runs/run-schedule.ts";
 import type { TakenTurn, TaskTurns } from "./task-turns.ts";
 
-/** The policy for two runs of one task at once; "allow" where nothing is declared. */
+/** The overlap policy; "allow" by default. */
 interface Overlap {
   readonly policy: "skip" | "allow" | "queue";
   readonly maxQueued: number;
 }
 
-/** A run that is wanted: of which task, and whose place it takes. */
+/** A requested run, with its task and owner. */
 interface WantedRun {
   readonly taskId: string;
   readonly owner: TaskOwner;
-  /** Nobody waits for it any more. */
+  /** Aborted when no caller waits for the run. */
   readonly signal: AbortSignal;
 }
 
-/** A run whose turn it is; end it, whatever comes. */
+/** A run that may start; `end` must always be called. */
 interface BegunRun {
   readonly kind: "begun";
   end(): Promise<void>;
@@ -34,15 +33,15 @@ interface NoRun {
   readonly message: string;
 }
 
-/** A run from when it is wanted until it has ended. */
+/** A run from its request to its end. */
 class TaskRun implements ScheduledRun {
   readonly runId: string = uuidv7();
   readonly taskId: string;
   readonly owner: string;
   readonly isStranger: boolean;
-  /** It waits for another of its task, and not for a place yet. */
+  /** True while it is queued behind another run of its task. */
   isQueued: boolean;
-  /** Resolves when it has a place; false: there is no room for it to wait. */
+  /** Resolves with true once it has a slot; false if the queue is full. */
   readonly begun: Promise<boolean>;
   readonly ended: Promise<void>;
   begin: (hasPlace: boolean) => void = () => undefined;
@@ -70,19 +69,19 @@ const TOO_MANY = "too many tasks are running";
 export class TaskRuns implements RunExecutor {
   readonly concurrent = 32;
   readonly waiting = 256;
-  /** By id, the oldest first. */
+  /** By id, oldest first. */
   readonly #runs = new Map<string, TaskRun>();
   readonly #schedule = new RunSchedule();
-  /** Of all nodes; undefined where there is one. */
+  /** Turns shared by all nodes; undefined with a single node. */
   readonly #turns: TaskTurns | undefined;
 
-  /** There are none yet; with turns, other nodes may have some. */
+  /** `turns` excludes runs of the same task on other nodes. */
   constructor(turns?: TaskTurns) {
     this.#turns = turns;
     this.#schedule.use(this);
   }
 
-  /** Begins a run when its turn has come. */
+  /** Waits until a run may start. */
   async begin(wanted: WantedRun, { policy, maxQueued }: Overlap): Promise<BegunRun | NoRun> {
     const { taskId, signal } = wanted;
     const others = this.#ofTask(taskId).length;
@@ -102,7 +101,7 @@ export class TaskRuns implements RunExecutor {
     return this.#inTurn(begun, this.#turns, { taskId, policy, signal });
   }
 
-  /** A run that is alone among those of its task on all nodes. */
+  /** Waits for the turn of the task among all nodes. */
   async #inTurn(
     begun: BegunRun,
     turns: TaskTurns,
@@ -123,7 +122,7 @@ export class TaskRuns implements RunExecutor {
     return { kind: "begun", end };
   }
 
-  /** Holds a place for as long as a run is there. */
+  /** Occupies a slot until the run ends. */
   async execute(runId: string): Promise<void> {
     const run = this.#runs.get(runId);
     run?.begin(true);
@@ -138,7 +137,7 @@ export class TaskRuns implements RunExecutor {
     return [...this.#runs.values()].filter((run) => run.taskId === taskId);
   }
 
-  /** Lets a run wait for a place, as long as that many may. */
+  /** Queues a run for a slot; refused if the queue is full. */
   #enter(run: TaskRun): void {
     if (this.#schedule.add(run)) return;
     this.#runs.delete(run.runId);
@@ -152,7 +151,7 @@ export class TaskRuns implements RunExecutor {
     this.#goOn(run.taskId);
   }
 
-  /** Lets the run of a task that has queued longest wait for a place, where no other one is there. */
+  /** Queues the oldest run of a task for a slot, if it is not already. */
   #goOn(taskId: string): void {
     const [first] = this.#ofTask(taskId);
     if (first?.isQueued !== true) return;

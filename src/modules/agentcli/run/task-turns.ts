@@ -1,6 +1,6 @@
 /**
- * The turns of tasks that must not overlap, where several nodes run them: one of a task at once among
- * all of them. The turn of a node that is gone is free.   agentcli spec "Overlap"
+ * Mutual exclusion of a task's runs across nodes: one at a time. A lost node's turn becomes free.   agentcli spec
+ * "Overlap"
  */
 import { hash } from "node:crypto";
 import { type BackOff, pauseAfter } from "../../../base/back-off.ts";
@@ -11,19 +11,19 @@ import { type Holders, holding, isLeft } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
 
-/** The turn of a task; one at a time. */
+/** The turn of a task, held by at most one run. */
 interface TaskTurn {
   readonly turnId: string;
   readonly heldBy?: string;
 }
 
-/** A turn that was taken; end it, whatever comes. */
+/** A held turn; `end` must always be called. */
 export interface TakenTurn {
-  /** Never rejects: what was done in it is told whether it can be given back now or later. */
+  /** Never rejects: an unavailable store does not change the run's outcome. */
   end(): Promise<void>;
 }
 
-/** A store that could not be used may be usable again. */
+/** The back-off of retries on an unavailable store. */
 const LATER: BackOff = { firstMs: 500, longestMs: 30_000 };
 
 export class TaskTurns {
@@ -37,7 +37,7 @@ export class TaskTurns {
     this.#waiting = waiting;
   }
 
-  /** Opens the turns that the nodes of a store share. */
+  /** Opens the turns shared by the nodes of a store. */
   static async open(store: Store, holders: Holders): Promise<TaskTurns> {
     const waiting = new Set<() => void>();
     const wake = (): void => {
@@ -52,7 +52,7 @@ export class TaskTurns {
     return new TaskTurns(turns, holders, waiting);
   }
 
-  /** Takes the turn of a task where nobody has it; undefined: somebody has. */
+  /** Takes a free turn; undefined if it is held. */
   async take(taskId: string): Promise<TakenTurn | undefined> {
     const key = hash("sha256", taskId);
     await this.#turns.take(key, (turn) => isLeft(this.#holders, turn));
@@ -61,14 +61,14 @@ export class TaskTurns {
       const adding = await this.#turns.add(key, turn);
       if (adding.kind !== "added") return undefined;
     } catch (error) {
-      // It may have been taken all the same.
+      // The turn may have been stored all the same.
       void this.#giveBack(key, turn, 1);
       throw error;
     }
     return { end: () => this.#giveBack(key, turn) };
   }
 
-  /** Gives a turn back, if not now as soon as the store can: nobody else does. Never rejects. */
+  /** Releases a turn, retrying until the store is available, since no other node would. Never rejects. */
   async #giveBack(key: string, turn: TaskTurn, attempts = 0): Promise<void> {
     try {
       if (attempts > 0) await this.#turns.refresh();
@@ -79,7 +79,7 @@ export class TaskTurns {
     }
   }
 
-  /** Takes it as soon as nobody has it; undefined: nobody waits for it any longer. */
+  /** Waits for a turn; undefined once the wait ends. */
   async await(taskId: string, ends: Ends): Promise<TakenTurn | undefined> {
     const key = hash("sha256", taskId);
     return within(ends, async (signal) => {
@@ -102,7 +102,7 @@ export class TaskTurns {
       const look = (): void => {
         const turn = this.#turns.get(key);
         const isFree = turn === undefined || isLeft(this.#holders, turn);
-        // A signal that has ended before tells nobody.
+        // An already aborted signal emits no event.
         if (isFree || signal.aborted) leave();
       };
       signal.addEventListener("abort", leave, { once: true });

@@ -1,7 +1,6 @@
 /**
- * Applies a manifest to a scheduler: compile, ask what the scheduler can do, verify the proofs that it
- * cannot, look at its jobs, and write. A dry run does all of that but the last.
- * agentcli protocol "agentcli.apply"
+ * Applies a manifest to a scheduler: compiles, negotiates capabilities, verifies the proofs that the scheduler cannot,
+ * compares with its jobs, and writes. A dry run stops before writing. agentcli protocol "agentcli.apply"
  */
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
@@ -27,13 +26,13 @@ interface ApplyOptions {
   readonly isDryRun: boolean;
   readonly isExplained: boolean;
   readonly adoptBy: "id" | "name";
-  /** True if a safeguard that the scheduler cannot keep is refused. */
+  /** True to refuse a manifest whose safeguards the scheduler cannot store. */
   readonly isStrict: boolean;
-  /** True if a proof's command may be run to get the proof. */
+  /** True if proof commands may be run. */
   readonly mayRunCommands: boolean;
 }
 
-/** The result of the protocol, or what is in the way. */
+/** Returns the protocol's result, or the failure. */
 export async function applyManifest(
   manifest: Manifest,
   options: ApplyOptions,
@@ -62,7 +61,7 @@ export async function applyManifest(
   if (untaken !== undefined) return untaken;
   for (const write of options.isDryRun ? [] : writes) {
     const failed = await writeJob(write, client);
-    // Jobs before this one are written: their number is part of what went wrong.
+    // Earlier jobs are already written, which the failure must report.
     if (failed !== undefined) return withProgress(failed, writes, write);
   }
   return {
@@ -90,7 +89,7 @@ export async function applyManifest(
 
 type Proofs = ReadonlyMap<string, JsonRecord>;
 
-/** By job id; only of required proofs, and only where the scheduler verifies none itself. */
+/** Verifies required proofs, unless the scheduler verifies them itself; reports by job id. */
 async function verifyLocally(
   manifest: Manifest,
   jobs: readonly SchedulerJob[],
@@ -125,7 +124,7 @@ function describeAction({ action, job, adopted }: JobAction, proofs: Proofs): Js
   };
 }
 
-/** One that nobody keeps must not look kept. */
+/** Warns of a dropped safeguard, which must not seem to be in force. */
 function describeLost({ jobId, name, what }: LostSafeguard): JsonRecord {
   const message = `Job "${name}" declares ${what}, which this scheduler has no column for: it is dropped`;
   return { job_id: jobId, safeguard: what, message };
@@ -142,18 +141,18 @@ function withProgress(failed: Failure, writes: readonly JobWrite[], at: JobWrite
   return { ...failed, details: { job_id: at.job.id, written } };
 }
 
-/** One argument of a program on Linux, without its end. */
+/** Linux's maximum of one argument, without the terminator. */
 const MAX_SPEC_BYTES = 131_071;
 
-/** Before the first is written: half a manifest is none. */
+/** Refused before the first write, so that a manifest is not applied in part. */
 function refuseLarge({ job }: JobWrite): Failure {
   const message = `Job "${job.name}" cannot be handed over: its arguments are longer than a command line may be`;
   return failure("scheduler_error", message, { details: { job_id: job.id, written: [] } });
 }
 
 /**
- * The jobs that the scheduler says it would not take, before the first is written: a cron line and a time zone are for it
- * alone to judge. What a job becomes is judged as a new one.
+ * Finds jobs that the scheduler would refuse, before the first write: only it can judge cron lines and time zones. An
+ * update is judged as the new job that it results in.
  */
 async function findUntaken(
   writes: readonly JobWrite[],
@@ -173,10 +172,10 @@ async function findUntaken(
   return failure("scheduler_error", `Job "${first.job.name}" is refused: ${message}`, { details });
 }
 
-/** The scheduler takes no job whose parent it does not have. */
+/** Sorts parents first: the scheduler refuses a job whose parent it does not have. */
 function parentsFirst(actions: readonly JobAction[]): readonly JobAction[] {
   const jobs = new Map(actions.map(({ job }) => [job.id, job]));
-  // No chain is longer than compiling allows.
+  // The recursion is bounded by the maximum chain of compilation.
   const depthOf = ({ parent_id: id }: SchedulerJob): number => {
     const parent = id === null ? undefined : jobs.get(id);
     return parent === undefined ? 0 : 1 + depthOf(parent);
@@ -184,7 +183,7 @@ function parentsFirst(actions: readonly JobAction[]): readonly JobAction[] {
   return actions.toSorted((one, other) => depthOf(one.job) - depthOf(other.job));
 }
 
-/** An action with the fields of its job that the scheduler has, as JSON. */
+/** An action with its job's supported fields as JSON. */
 interface JobWrite extends JobAction {
   readonly spec: string;
 }
@@ -199,7 +198,7 @@ function writeOf(action: JobAction, fields: readonly string[]): JobWrite {
   return { ...action, spec: JSON.stringify(spec) };
 }
 
-/** Writes one job; undefined when it is done. */
+/** Writes one job; undefined on success. */
 async function writeJob(
   { action, job, adopted, spec }: JobWrite,
   client: Pick<SchedulerClient, "addJob" | "updateJob" | "deleteJob">,
@@ -220,12 +219,12 @@ async function writeJob(
   );
 }
 
-/** The parts that a new job is made of; what is null is left to the scheduler. */
+/** The fields of a new job; null ones are left to the scheduler's defaults. */
 function createSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
 }
 
-/** The new values of a job; null takes away. */
+/** The new values of a job; null clears a field. */
 function updateSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   const changing = fields.filter((name) => name !== "id" && name !== "origin");
   return Object.fromEntries(project(job, changing));
@@ -258,7 +257,7 @@ interface Existing {
   readonly origin: string;
 }
 
-/** Plans all jobs before anything is written, or says why the existing ones cannot be matched. */
+/** Plans all writes in advance, or fails if existing jobs cannot be matched. */
 function planActions(
   jobs: readonly SchedulerJob[],
   listed: readonly unknown[],
@@ -277,7 +276,7 @@ function planActions(
   });
 }
 
-/** Why names do not say which job is which. */
+/** The reason that names do not identify jobs uniquely. */
 function findAmbiguous(
   jobs: readonly SchedulerJob[],
   existing: readonly Existing[],

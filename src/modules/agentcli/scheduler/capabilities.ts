@@ -1,7 +1,7 @@
 /**
- * The capabilities of the scheduler, as it says itself, or else as is known of any, and the columns of
- * its table: a field that it has no column for would be dropped without a word. Nothing is handed over
- * that would not be enforced or kept.   agentcli spec "Capabilities", "openclaw-scheduler"
+ * The capabilities of a scheduler, as it reports them or else the known minimum, and the columns of its table: fields
+ * without a column would be dropped silently. Only fields that it enforces and stores are sent.   agentcli spec
+ * "Capabilities", "openclaw-scheduler"
  */
 
 import { existsSync } from "node:fs";
@@ -30,7 +30,7 @@ export interface Capabilities {
   readonly features: ReadonlySet<string>;
 }
 
-/** Reads the scheduler's own answer; what is none leaves the least that can be assumed. */
+/** Reads the scheduler's answer; an invalid one gives the minimum. */
 export function readCapabilities(answer: unknown): Capabilities {
   if (!isRecord(answer) || !isRecord(answer["features"])) {
     return {
@@ -49,7 +49,7 @@ export function readCapabilities(answer: unknown): Capabilities {
     source: "runtime",
     negotiated: true,
     handoffVersion,
-    // Later handoffs take what the second one brought.
+    // Later versions include the fields of version 2.
     fieldVersion: Number(handoffVersion) >= 2 ? "2" : "1",
     features: new Set(on.map(([name]) => name)),
   };
@@ -66,7 +66,7 @@ const NEEDS: readonly (readonly [Feature, string, (job: SchedulerJob) => boolean
   ["credential_handoff", "declares a credential handoff", (job) => handsOff(job["identity"])],
 ];
 
-/** The first thing that a job needs and the scheduler does not have. */
+/** Fails with the first capability that a job needs and the scheduler lacks. */
 export function checkCapabilities(
   jobs: readonly SchedulerJob[],
   { features }: Capabilities,
@@ -89,10 +89,10 @@ function handsOff(identity: unknown): boolean {
   return typeof handoff === "string" && handoff !== "none";
 }
 
-/** The manifest's name of what a job declares, and the fields that hold it. */
+/** A declaration's name in the manifest, and its fields. */
 type Held = readonly [what: string, fields: readonly string[]];
 
-/** Known to later schedulers than the field versions are of, if they have the columns. */
+/** Fields of later schedulers, used if their columns exist. */
 const LATER: readonly Held[] = [
   ["verify", ["verify_shell", "verify_timeout_s", "verify_on_failure"]],
   ["approval.approver_scope", ["approval_approver_scope"]],
@@ -100,10 +100,10 @@ const LATER: readonly Held[] = [
   ["auth_profile", ["auth_profile"]],
 ];
 
-/** A hint on how to read what a job puts out: no harm comes of its loss. */
+/** Only a reading hint, so dropping it is harmless. */
 const HINT = "output_format";
 
-/** Of the second version, and not asked about as a feature. */
+/** Fields of version 2 that no capability covers. */
 const SECOND: readonly Held[] = [
   ["identity", ["identity_principal", "identity_run_as", "identity_attestation", "identity"]],
   [
@@ -113,14 +113,14 @@ const SECOND: readonly Held[] = [
   ["child_credential_policy", ["child_credential_policy"]],
 ];
 
-/** A declaration that a job would lose. */
+/** A declared safeguard that a job would lose. */
 export interface LostSafeguard {
   readonly jobId: string;
   readonly name: string;
   readonly what: string;
 }
 
-/** The columns of a scheduler's jobs, as far as they can be known; empty: none is known. */
+/** The columns of a scheduler's jobs; empty if unknown. */
 export async function readJobColumns(
   listed: readonly unknown[],
   dbPath: string | undefined,
@@ -132,7 +132,7 @@ export async function readJobColumns(
   return file === undefined || !existsSync(file) ? new Set() : readTable(file);
 }
 
-/** The fields that a scheduler is sent: those of its version, and later ones that it has columns for. */
+/** The fields to send: those of the version, and later ones with columns. */
 export function fieldsFor(
   { fieldVersion }: Pick<Capabilities, "fieldVersion">,
   columns: ReadonlySet<string>,
@@ -142,7 +142,7 @@ export function fieldsFor(
   return [...SCHEDULER_FIELDS[fieldVersion], ...kept.flat()];
 }
 
-/** The declarations of jobs that are not among the fields that are sent. */
+/** The declarations whose fields are not sent. */
 export function lostSafeguards(
   jobs: readonly SchedulerJob[],
   sent: readonly string[],
@@ -160,12 +160,12 @@ async function readTable(file: string): Promise<ReadonlySet<string>> {
     const rows = await readDatabase(file, "SELECT name FROM pragma_table_info('jobs')");
     return new Set(rows.map(({ name }) => String(name)));
   } catch {
-    // A file that is no database yet has no columns that anybody can count on.
+    // An empty or foreign file has no known columns.
     return new Set();
   }
 }
 
-/** The rows of a query to a scheduler's database, which is not written to. Rejects as SQLite does. */
+/** Returns the rows of a read-only query to a scheduler's database. Rejects as SQLite does. */
 export async function readDatabase(
   file: string,
   query: string,

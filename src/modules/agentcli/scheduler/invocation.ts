@@ -1,11 +1,11 @@
-/** The call of a scheduler's command line: as a program, by Node, or out of an npm prefix. */
+/** Calls a scheduler's command line: a program, a Node script, or an npm prefix. */
 import { given, isRecord, parseJson, parseRecord, textIn } from "../../../base/json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import type { World } from "../world.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** The place of the scheduler; a prefix comes before a program. */
+/** The scheduler's location; a prefix takes precedence. */
 export interface SchedulerLocation {
   readonly prefix: string | undefined;
   readonly bin: string | undefined;
@@ -15,11 +15,11 @@ export interface SchedulerLocation {
 interface Invocation {
   readonly program: string;
   readonly args: readonly string[];
-  /** For people. */
+  /** The name in messages. */
   readonly label: string;
 }
 
-/** The invocation of a scheduler. */
+/** Returns how to invoke a scheduler. */
 export function locateScheduler({ prefix, bin }: SchedulerLocation): Invocation {
   if (prefix !== undefined && prefix !== "") {
     const args = ["exec", "--prefix", prefix, "openclaw-scheduler", "--"];
@@ -31,7 +31,7 @@ export function locateScheduler({ prefix, bin }: SchedulerLocation): Invocation 
   return { program: execPath, args: [program], label: `${execPath} ${program}` };
 }
 
-/** Calls a scheduler that answers in JSON. */
+/** Calls a scheduler and reads its JSON. */
 export class SchedulerClient {
   readonly #world: World;
   readonly #invocation: Invocation;
@@ -51,7 +51,7 @@ export class SchedulerClient {
     return this.#invocation.label;
   }
 
-  /** Undefined where the scheduler cannot say, as older ones cannot. */
+  /** Undefined if the scheduler cannot report them, like older ones. */
   async capabilities(): Promise<unknown> {
     const answer = await this.#ask(["capabilities"]);
     return isFailure(answer) ? undefined : answer;
@@ -64,12 +64,12 @@ export class SchedulerClient {
     return failure("scheduler_error", `${this.label}: jobs list answered no list`);
   }
 
-  /** Why the scheduler would not take a new job; undefined: it would, or cannot say, as older ones cannot. */
+  /** The reason that the scheduler would refuse a new job; undefined if it would not, or is too old to tell. */
   async refusalOf(spec: string): Promise<Failure | undefined> {
     const args = ["jobs", "validate", spec];
     const said = await this.#call(args);
     if (isFailure(said)) return said;
-    // One that does not have the command explains how it is called.
+    // Without this command, older schedulers print their usage.
     if (!said.stdout.trimStart().startsWith("{")) return undefined;
     const answer = readAnswer(said.stdout, said.what);
     return isFailure(answer) ? answer : undefined;
@@ -115,10 +115,10 @@ export class SchedulerClient {
   }
 }
 
-/** The output of a call that succeeded. */
+/** The output of a successful call. */
 interface Said {
   readonly stdout: string;
-  /** The call, for people. */
+  /** The call, for messages. */
   readonly what: string;
 }
 
@@ -128,18 +128,18 @@ function readAnswer(stdout: string, what: string): unknown {
   if (answer === undefined) {
     return failure("scheduler_error", `Scheduler command returned invalid JSON: ${what}`);
   }
-  // Its output counts, whatever it ends with: nothing may be reported that was not done.
+  // The output counts even if the exit code is 0, so that no failed write is reported as done.
   if (!isRecord(answer) || answer["ok"] !== false) return answer;
   return failure("scheduler_error", messageOf(stdout) ?? `Scheduler command refused: ${what}`);
 }
 
-/** Of an exception that nobody caught, Node prints the code and the stack around its message. */
+/** Extracts the message of an uncaught exception from Node's output of code and stack. */
 function reasonIn(stderr: string): string {
   const [, thrown] = /^\w*Error: (.+)\n +at /m.exec(stderr) ?? [];
   return thrown ?? stderr.trim();
 }
 
-/** Some failures are said as JSON on standard output. */
+/** Some errors are JSON on standard output. */
 function messageOf(stdout: string): string | undefined {
   return textIn(parseRecord(stdout)?.["error"]);
 }
