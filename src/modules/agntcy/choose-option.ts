@@ -1,19 +1,19 @@
 /**
- * Decides which deployment option of an agent is used, and whether it can be called from here: a
- * service that runs somewhere, or one that the operator has deployed and says where. This server
- * deploys neither source code nor images.   Agent Manifest "Agent Deployment and Consumption"
+ * Chooses the deployment option of an agent and decides if it can be called: a remote service, or a deployment whose
+ * address the operator configures. This server deploys neither source code nor images.   Agent Manifest "Agent
+ * Deployment and Consumption"
  */
 import { suggest } from "../../base/close-matches.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import type { AgentManifest, DeploymentOption, RemoteService } from "./manifest/manifest.ts";
 import { variablePrefix } from "./upstream.ts";
 
-/** An option as callers are shown it. */
+/** An option as shown to callers. */
 export interface OptionView {
   readonly name?: string;
   readonly type: DeploymentOption["type"];
   readonly callable: boolean;
-  /** Why it cannot be called. */
+  /** The reason that it cannot be called. */
   readonly reason?: string;
 }
 
@@ -23,8 +23,8 @@ export type Choice =
   | { readonly kind: "unknown"; readonly message: string; readonly hint?: string };
 
 /**
- * The option of a name; without one the first that can be called, else the first. `endpoint` is
- * where the operator has the agent, whatever the manifest says.
+ * Finds an option by name, or else the first callable one, or else the first. `endpoint` is the operator's address and
+ * overrides the manifest's.
  */
 export function chooseOption(
   manifest: AgentManifest,
@@ -48,7 +48,7 @@ export function chooseOption(
   };
 }
 
-/** Every option, in the manifest's order. */
+/** Views of all options in the manifest's order. */
 export function viewOptions(
   manifest: AgentManifest,
   endpoint: string | undefined,
@@ -71,7 +71,7 @@ function viewOption(
   return { ...named, type, callable: false, reason };
 }
 
-/** An ACP descriptor alone has no option. */
+/** The choice for an ACP descriptor, which has no options. */
 function lonely(endpoint: string | undefined): Choice {
   const option = { type: "remote_service", callable: true } as const;
   if (endpoint !== undefined) return { kind: "callable", option, service: { url: endpoint } };

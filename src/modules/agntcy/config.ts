@@ -1,4 +1,4 @@
-/** `[[agntcy]]`: AGNTCY agents, and the paths that they are served on. */
+/** `[[agntcy]]`: AGNTCY agents and the paths that serve them. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
@@ -16,9 +16,9 @@ import {
   text,
 } from "../../schema/section-field.ts";
 
-/** One of `[[agntcy]]`, with every default filled in. */
+/** One `[[agntcy]]` entry with every default filled in. */
 export interface AgntcyConfig {
-  /** Absolute. */
+  /** An absolute path. */
   readonly manifest: string;
   readonly base: string;
   readonly option?: string;
@@ -29,7 +29,7 @@ export interface AgntcyConfig {
   readonly timeoutSeconds: number;
   readonly agentAnswers: boolean;
   readonly approverScope?: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly ca?: string;
 }
 

@@ -1,8 +1,7 @@
 /**
- * Asks the servers of declared agents whether they have them, and those of their dependencies, before
- * anything is served; agents whose verification is put off are asked for at their first use. An agent
- * that is not there, or not what was declared, is a problem that may pass: it is refused to callers,
- * and looked for again until it is found.   AGTP-API "Validation Timing"
+ * Verifies at the start that declared agents and their dependencies exist at their servers; with deferred verification,
+ * at first use. A missing or different agent is a passing problem: calls are refused, and it is looked up again until
+ * found.   AGTP-API "Validation Timing"
  */
 import { within } from "../../base/deadline.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -22,34 +21,34 @@ import { credentialHint, readAccess, readAddress } from "./upstream.ts";
 import { LazyReadiness } from "./verification/readiness.ts";
 import { probeCancel, verifyAgent } from "./verification/verify-agent.ts";
 
-/** An agent, found or to be found; without `remote` it is declared and not callable. */
+/** A declared agent; without `remote` it cannot be called. */
 export interface ConnectedAgent {
   readonly declared: DeclaredAgent;
   readonly remote: RemoteAgent | undefined;
-  /** True if it was found and compared, as far as that is known by now. */
+  /** The verification, as far as it is known. */
   readonly readiness: LazyReadiness | undefined;
   dependencies(): readonly DependencyView[];
 }
 
-/** Connections that agents' servers are called over. */
+/** The connections to agents' servers. */
 interface ConnectionPools {
   readonly short: UpstreamPools;
-  /** For one agent: what waits takes connections from no other agent, though their server is one. */
+  /** Opens an agent's own pool, so that its waiting calls cannot starve agents on the same server. */
   openLong(): UpstreamPools;
 }
 
 interface ConnectionContext {
-  /** For calls that are answered at once, and for those that wait. */
+  /** Short connections for immediate calls, and long ones for waiting calls. */
   readonly pools: ConnectionPools | undefined;
   readonly env: Environment;
-  /** Ends what is asked for nobody in particular. */
+  /** Aborted when this server closes; ends calls made on nobody's behalf. */
   readonly closing: AbortSignal;
 }
 
-/** The longest that finding one agent may take. */
+/** The timeout of verifying one agent. */
 const VERIFICATION_MS = 15_000;
 
-/** The agents, and what is wrong with those that were not found. */
+/** The agents, and the problems of those not found. */
 export async function connectAgents(
   declared: readonly DeclaredAgent[],
   context: ConnectionContext,
@@ -106,7 +105,7 @@ async function connectAgent(
   return { agent: { declared, remote, readiness, dependencies }, problem };
 }
 
-/** One that its server may mend by itself must not keep everything else from being served. */
+/** The problem is passing, since the server may recover: it does not stop the deployment. */
 function problemOf({ file }: AgentManifest, found: Readiness): Problem | undefined {
   if (found.kind === "ready") return undefined;
   const isUnreachable = found.kind === "failed";
@@ -139,7 +138,7 @@ function missingDependency(reached: Reached): AgentUnavailable | undefined {
   return { kind: "unavailable", message };
 }
 
-/** Asks for every dependency that is a service, each once. */
+/** Verifies every dependency that is a service, each once. */
 async function reachAll(
   nodes: readonly DependencyNode[],
   settings: AgntcyConfig,
@@ -162,7 +161,7 @@ function flatten(nodes: readonly DependencyNode[]): readonly DependencyNode[] {
   return nodes.flatMap((node) => [node, ...flatten(node.dependencies)]);
 }
 
-/** Why a dependency cannot be relied on, if so. */
+/** Returns the reason that a dependency is unusable, or undefined. */
 async function reach(
   { choice, located, ref }: DependencyNode,
   { allowHttp }: AgntcyConfig,

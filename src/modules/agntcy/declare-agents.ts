@@ -1,7 +1,7 @@
 /**
- * The agents that the configuration declares, as far as files and the environment tell: each manifest
- * read, its option chosen, its dependencies found, its address allowed. Asks nobody. An agent with a
- * problem is not served; the others are.   AGTP-API "Validation Timing"
+ * Declares the configured agents from files and environment alone: reads each manifest, chooses an option, resolves
+ * dependencies and checks the address. Calls no server. An agent with a problem is left out.   AGTP-API "Validation
+ * Timing"
  */
 import { relative, resolve } from "node:path";
 import type { Environment } from "../../base/environment.ts";
@@ -23,27 +23,27 @@ import {
   variablePrefix,
 } from "./upstream.ts";
 
-/** The address of an agent's server. */
+/** The server of an agent and how to reach it. */
 export interface Upstream {
   readonly address: UpstreamAddress;
   readonly access: UpstreamAccess;
-  /** The agent with its server, where that is known already. */
+  /** The agent's id at its server, if already known. */
   readonly agentId: string | undefined;
   /** PEM text. */
   readonly ca: string | undefined;
 }
 
-/** An agent in whose files nothing is wrong. */
+/** An agent whose files are valid. */
 export interface DeclaredAgent extends LocatedManifest {
   readonly settings: AgntcyConfig;
   readonly choice: Exclude<Choice, { readonly kind: "unknown" }>;
-  /** Undefined for an agent that cannot be called. */
+  /** Undefined if the agent cannot be called. */
   readonly upstream: Upstream | undefined;
   readonly access: UpstreamAccess;
   readonly dependencies: readonly DependencyNode[];
 }
 
-/** The agents, and what is wrong with the others. */
+/** The valid agents, and the problems of the others. */
 interface DeclaredAgents {
   readonly agents: readonly DeclaredAgent[];
   readonly problems: readonly Problem[];
@@ -55,17 +55,17 @@ interface DeclarationContext {
   readonly env: Environment;
 }
 
-/** Endpoints below a base, which must be possible too. */
+/** The longest endpoint path below a base; it must be valid, too. */
 const LONGEST = "/runs/{run_id}/events";
 
-/** Reads every agent that the configuration declares. */
+/** Declares every configured agent. */
 export function declareAgents(context: DeclarationContext): DeclaredAgents {
   const { directory, agents, agntcy } = context.config;
   const library = new ManifestLibrary({
     directory,
     shelf: resolve(directory, agents.dir, "agntcy"),
   });
-  // Dependencies are looked for among all of them, in whatever order they stand.
+  // Reads all manifests first, so that dependencies are found in any order.
   for (const { manifest } of agntcy) library.read(manifest);
   const problems: Problem[] = [];
   const bases = new Set<string>();
@@ -80,7 +80,7 @@ export function declareAgents(context: DeclarationContext): DeclaredAgents {
   return { agents: declared, problems };
 }
 
-/** Names that differ in punctuation alone have the same variables: what is set goes to the servers of both. */
+/** Finds names that differ only in punctuation: they share variables, whose values would go to both servers. */
 function findSharedVariables(
   agents: readonly DeclaredAgent[],
   context: DeclarationContext,
@@ -138,7 +138,7 @@ function declareAgent(
   const dependencies = tree.nodes;
   const declared = { manifest, path, settings, choice, access, dependencies };
   if (choice.kind === "declared") {
-    // It is listed and not called, and needs nothing for that.
+    // An agent that is not called needs no dependencies, so their problems are warnings.
     problems.push(...tree.problems.map((one) => ({ ...one, severity: "warning" }) as const));
     return { ...declared, upstream: undefined };
   }

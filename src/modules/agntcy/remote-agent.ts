@@ -1,43 +1,40 @@
-/**
- * An agent that this server drives for others: its manifest, the way to its server, and whether it
- * has been found there and is what its manifest says.
- */
+/** An agent at a remote server: its manifest, its client, and its verification against the manifest. */
 import type { AcpFailure } from "./acp/acp-call.ts";
 import type { AcpClient } from "./acp/acp-client.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
 
-/** The agent is not there, or is not what was declared. */
+/** The agent is missing, or differs from its manifest. */
 export interface AgentUnavailable {
   readonly kind: "unavailable";
   readonly message: string;
 }
 
-/** Found: its id with its server. */
+/** The agent's id at its server, or why it is not available. */
 export type Readiness =
   | { readonly kind: "ready"; readonly agentId: string }
   | AgentUnavailable
   | AcpFailure;
 
-/** One agent on one path. */
+/** An agent served on one path. */
 export interface RemoteAgent {
   readonly base: string;
   readonly manifest: AgentManifest;
   readonly client: AcpClient;
-  /** The longest that a run may take without stopping to ask. */
+  /** The maximum duration of a run between interrupts. */
   readonly timeoutMs: number;
-  /** True if its server calls runs off. */
+  /** True if its server can cancel runs. */
   readonly canCancel: boolean;
-  /** True if who began a run may answer what its manifest says is asked of it. */
+  /** True if the agent that began a run may answer interrupts addressed to it. */
   readonly agentAnswers: boolean;
-  /** Agents that hold it may answer what a run asks, beside the operators. */
+  /** The scope that lets agents besides the operators answer interrupts. */
   readonly approverScope: string | undefined;
-  /** At once where it was verified at the start. */
+  /** Resolves at once if the agent was verified at the start. */
   ready(signal: AbortSignal): Promise<Readiness>;
-  /** Its server does not know this id any more: it is to be found anew. */
+  /** Discards an id that the server no longer knows, so that the agent is found anew. */
   forget(agentId: string): void;
 }
 
-/** Tells whether an agent tells what happens in a run while it is under way. */
+/** Tells whether an agent streams the events of its runs. */
 export function streams({ specs: { capabilities } }: AgentManifest): boolean {
   return capabilities.streaming.values || capabilities.streaming.custom;
 }

@@ -1,6 +1,6 @@
 /**
- * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
- * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
+ * Serves a deployment's AGNTCY agents: declared by manifests, verified at their servers, given an AGTP identity, and
+ * exposed as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
  */
 import type { Problem } from "../../base/problem.ts";
 import {
@@ -30,10 +30,10 @@ import { RunFollower } from "./runs/run-follower.ts";
 import { agentRunSource, markDocuments, upstreamView } from "./shown-agents.ts";
 import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
 
-/** A run is waited for and listened to: enough for as many as may be under way with one agent. */
+/** Enough to await and stream as many runs as one agent may have. */
 const LONG_CONNECTIONS = 128;
 
-/** Loads the agents and says what serves them; writes nothing. */
+/** Loads the agents and returns their contribution, without writing to the store. */
 export async function serveAgents(context: AgntcyContext): Promise<Contribution> {
   const { config, env, log, state, attributor } = context;
   const { escalations } = state;
@@ -42,7 +42,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
   const isCalling = declared.agents.some(({ upstream }) => upstream !== undefined);
   const pools = isCalling ? await openPools() : undefined;
   const closing = new AbortController();
-  // The deployment that is served next looks for agents by itself.
+  // Aborted on close: the next deployment looks for agents itself.
   const looking = new AbortController();
   const follower = new RunFollower({ register: kept.runs, log });
   const connected = await connectAgents(declared.agents, { pools, env, closing: closing.signal });
@@ -107,7 +107,7 @@ interface ServedAgent {
   readonly hosted: HostedRuns | undefined;
 }
 
-/** Endpoints that are there already stay: an agent is served whole, or not at all. */
+/** Leaves out agents with a path that is already taken: an agent is served whole or not at all. */
 function withoutTaken(
   agents: readonly ServedAgent[],
   { taken }: AgntcyContext,
@@ -121,7 +121,7 @@ function withoutTaken(
   return { served, problems };
 }
 
-/** An agent whose verification is put off is looked for by its callers. */
+/** Starts looking for an agent that was not found; with deferred verification, its callers do. */
 function lookFor(
   { declared: { settings }, readiness }: ConnectedAgent,
   rest: Pick<SearchOptions, "log" | "signal">,
@@ -130,7 +130,7 @@ function lookFor(
   void lookAgain({ readiness, base: settings.base, ...rest });
 }
 
-/** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
+/** Loaded late: the HTTP client takes long to load, and not every deployment calls a server. */
 async function openPools() {
   const { createUpstreamPools } = await import("../../handlers/upstream-pools.ts");
   const short = createUpstreamPools();
@@ -171,7 +171,7 @@ function pairTaken({ method, path, definition }: Route, file: string | undefined
   return { file: definition.file, key: "", message };
 }
 
-/** One identity an agent, on however many paths it is served. */
+/** The identities of agents, one each even if served on several paths. */
 function hostedAgents(agents: readonly ConnectedAgent[]): readonly HostedAgent[] {
   const byKey = new Map(
     agents.map(({ declared }): [string, HostedAgent] => {
@@ -197,11 +197,11 @@ function unavailable(
 interface AgntcyState {
   readonly runs: AgentRuns;
   readonly threads: Collection<AgentThread>;
-  /** Answers on their way. */
+  /** Approvals in flight. */
   readonly approvals: ApprovalsUnderWay;
 }
 
-/** The state of AGNTCY agents that is kept through every reload. */
+/** Opens the state of AGNTCY agents that is kept across reloads. */
 async function openAgntcy(
   store: Store,
   _: unknown,

@@ -1,7 +1,6 @@
 /**
- * AGNTCY agents as others see them: their identities in a deployment, marked where EXECUTE calls
- * one by its name and, of one that is called on no path, why; their health; and for QUERY a caller's
- * own runs of them.   AGTP-API §5.8.2, AGTP "QUERY"
+ * Views of AGNTCY agents: their identity documents, marked with the path that EXECUTE calls by name or the reason that
+ * none does; their health; and a caller's own runs for QUERY.   AGTP-API §5.8.2, AGTP "QUERY"
  */
 
 import { isOwnMatter } from "../../dispatch/caller/own-matter.ts";
@@ -17,7 +16,7 @@ interface IdentifiedAgent {
   readonly document: AgentDocument;
 }
 
-/** The documents, those of the agents marked; whether the operator or this server wrote them. */
+/** Marks the agents' documents, whether the operator or this server wrote them. */
 export function markDocuments(
   documents: readonly AgentDocument[],
   agents: readonly IdentifiedAgent[],
@@ -35,7 +34,7 @@ export function markDocuments(
   });
 }
 
-/** The health of an agent for operators, as it is known by now. */
+/** The health of an agent for operators, as far as known. */
 export function upstreamView(agent: ConnectedAgent): UpstreamAgent {
   const { manifest, settings, upstream } = agent.declared;
   const reason = whyOf(agent);
@@ -60,10 +59,10 @@ function whyOf({ declared: { choice }, readiness }: ConnectedAgent): string | un
   return readiness === undefined && choice.kind === "declared" ? choice.reason : readiness?.fault;
 }
 
-/** As many as one query looks through. */
+/** The maximum number of runs that one query searches. */
 const MAX_ENTRIES = 500;
 
-/** The source called "agntcy-runs". */
+/** The query source "agntcy-runs". */
 export function agentRunSource(register: Pick<AgentRuns, "newestOf">): QuerySource {
   return {
     name: "agntcy-runs",

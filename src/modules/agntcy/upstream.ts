@@ -1,9 +1,8 @@
 /**
- * An agent's server: the addresses that it may have, and what the environment says of it, where it is,
- * which agent is meant, and the credentials, under the names that the AGNTCY tools use.
- * `org.agntcy.mail` reads `ORG_AGNTCY_MAIL_ENDPOINT` and the like. A manifest comes from strangers, so
- * addresses that mean the machine's own network surroundings are refused whatever the scheme. No message
- * holds a value of these variables.
+ * The address and credentials of an agent's server. Environment variables override both, and the agent id, under the
+ * names of the AGNTCY tools: `org.agntcy.mail` reads `ORG_AGNTCY_MAIL_ENDPOINT` and the like. Manifests are untrusted,
+ * so addresses of the machine's own surroundings are refused for any scheme. No message contains a value of these
+ * variables.
  */
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -13,7 +12,7 @@ import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
 export interface UpstreamAddress {
   readonly origin: string;
-  /** The beginning of paths; no slash at its end. */
+  /** The path prefix, without a trailing slash. */
   readonly basePath: string;
 }
 
@@ -21,7 +20,7 @@ type AddressResult =
   | { readonly address: UpstreamAddress; readonly fault?: undefined }
   | { readonly fault: string };
 
-/** Takes an address apart. */
+/** Parses an address. */
 export function readAddress(written: string, allowsHttp: boolean): AddressResult {
   const url = parseUrl(written);
   const fault = url === undefined ? "must be an absolute URL" : findFault(url, allowsHttp);
@@ -41,24 +40,24 @@ function findFault(url: URL, allowsHttp: boolean): string | undefined {
   return allowsHttp ? undefined : "must use https; plain http on loopback takes allow_http = true";
 }
 
-/** A URL may hold a password. */
+/** Quotes a URL without its password. */
 function quoteUrl(written: string): string {
   return quoteValue(written.replace(/\/\/[^/@]*@/, "//…@"));
 }
 
-/** Options of the connection to a server. */
+/** How to access an agent's server. */
 export interface UpstreamAccess {
-  /** Takes the place of the manifest's address. */
+  /** Overrides the manifest's address. */
   readonly endpoint: string | undefined;
-  /** Takes the place of the manifest's agent id. */
+  /** Overrides the manifest's agent id. */
   readonly agentId: string | undefined;
-  /** The header fields that carry the credentials. */
+  /** The header fields with credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The fault of the variables, in words. */
+  /** The faults of the variables. */
   readonly faults: readonly string[];
 }
 
-/** Field names that a credential must not be under. */
+/** Header fields that must not be used for a credential. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "connection", "content-length", "content-type", "expect"],
   ...["host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent"],
@@ -66,12 +65,12 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 const DEFAULT_KEY_FIELD = "x-api-key";
 const AGENT_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** The beginning of the variables of an agent. */
+/** The prefix of an agent's variables. */
 export function variablePrefix(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_`;
 }
 
-/** Names the source of an agent's credentials, for its operator. */
+/** Names the variables of an agent's credentials, for its operator. */
 export function credentialHint(name: string): string {
   const prefix = variablePrefix(name);
   return `credentials are taken from ${prefix}API_KEY, ${prefix}ACCESS_TOKEN or ${prefix}USERNAME`;
@@ -105,7 +104,7 @@ export function readAccess(
   return { endpoint: read("ENDPOINT") ?? read("HOST"), agentId, headers, faults };
 }
 
-/** Tells whether a scheme asks for credentials that are not there. */
+/** Tells whether required credentials are missing. */
 export function lacksCredentials(
   { headers }: UpstreamAccess,
   scheme: JsonRecord | undefined,
@@ -113,7 +112,7 @@ export function lacksCredentials(
   return scheme !== undefined && Object.keys(headers).length === 0;
 }
 
-/** `{"x-api-key": "…"}` as the tools hand it on, or the key alone. */
+/** Reads `{"x-api-key": "…"}`, the form of the AGNTCY tools, or a bare key. */
 function keyHeaders(
   key: string | undefined,
   keyPrefix: string | undefined,

@@ -1,11 +1,11 @@
 /**
- * The answers of ACP servers, as their implementations write them: a run, what waiting for one
- * came to, an agent. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
+ * Reads the answers of ACP servers as their implementations write them: a run, the verdict of a wait, an agent, a
+ * thread. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
  */
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
-/** The standing of a run with its server. */
+/** The statuses of a run at its server. */
 const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
 export type AcpRunStatus = (typeof RUN_STATUSES)[number];
 
@@ -20,7 +20,7 @@ export interface AcpRun {
 export type Verdict =
   | { readonly kind: "pending" }
   | { readonly kind: "success"; readonly output: unknown }
-  /** Undefined: the server says that it is interrupted, and not for what. */
+  /** Undefined if the server does not say for which interrupt. */
   | { readonly kind: "interrupted"; readonly interrupt: unknown }
   | { readonly kind: "error"; readonly errcode?: number; readonly description?: string }
   | { readonly kind: "timeout"; readonly description?: string };
@@ -43,7 +43,7 @@ export interface AcpThread {
 const MAX_ID_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 2000;
 
-/** Undefined: it is no run. */
+/** Undefined if it is no run. */
 export function readRun(value: unknown): AcpRun | undefined {
   if (!isRecord(value)) return undefined;
   const { run_id: runId, status: written = "pending" } = value;
@@ -53,14 +53,14 @@ export function readRun(value: unknown): AcpRun | undefined {
   return { runId, status, metadata: { ...created, ...recordIn(value["metadata"]) } };
 }
 
-/** The status of a run, by the type of its output: a server may tell no more. */
+/** The status by type of output, for servers that state no status. */
 const STATUS_OF: ReadonlyMap<unknown, AcpRunStatus> = new Map([
   ["result", "success"],
   ["interrupt", "interrupted"],
   ["error", "error"],
 ]);
 
-/** Undefined: it is no answer of `wait`. An empty one says that the time was up. */
+/** Undefined if it is no answer of `wait`; an empty answer means a timeout. */
 export function readVerdict(value: unknown): Verdict | undefined {
   if (value === undefined) return { kind: "pending" };
   if (!isRecord(value)) return undefined;
@@ -92,19 +92,19 @@ function readError(output: JsonRecord): { errcode?: number; description?: string
   };
 }
 
-/** Undefined: it is no agent. */
+/** Undefined if it is no agent. */
 export function readAgent(value: unknown): AcpAgent | undefined {
   if (!isRecord(value) || !isId(value["agent_id"])) return undefined;
   return { agentId: value["agent_id"], ...readReference(value["metadata"]) };
 }
 
-/** Name and version in an agent's metadata, as far as they are there. */
+/** The name and version in an agent's metadata, if present. */
 export function readReference(metadata: unknown): Pick<AcpAgent, "name" | "version"> {
   const { name, version } = recordIn(recordIn(metadata)["ref"]);
   return { name: textIn(name), version: textIn(version) };
 }
 
-/** Undefined: it is no thread. */
+/** Undefined if it is no thread. */
 export function readThread(value: unknown): AcpThread | undefined {
   if (!isRecord(value) || !isId(value["thread_id"])) return undefined;
   const { status, metadata } = value;
@@ -116,16 +116,16 @@ export function readThread(value: unknown): AcpThread | undefined {
   };
 }
 
-/** An id that a server made up; it comes back to it, encoded, as part of a path. */
+/** Tells whether a value is a server's id that can be encoded into a path. */
 export function isId(value: unknown): value is string {
   if (typeof value !== "string" || value.length > MAX_ID_LENGTH) return false;
-  // Encoding leaves dots alone, and a segment of nothing else is another path.
+  // Encoding keeps dots, and a segment of only dots changes the path.
   return value !== "" && value !== "." && value !== "..";
 }
 
 export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
 
-/** The value that an answer holds; what cannot be read is malformed. */
+/** Reads the value of an answer; an unreadable one is malformed. */
 export function toOutcome<Value>(
   answer: AcpAnswer,
   read: (body: unknown) => Value | undefined,

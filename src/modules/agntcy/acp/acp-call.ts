@@ -1,7 +1,7 @@
 /**
- * One call to an ACP server: bounded in time and size, JSON of bounded depth, no redirect followed,
- * nothing of the caller's identity sent. Every way it can fail is one of the `upstream_*` errors; an
- * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
+ * One call to an ACP server: bounded in time, size and JSON depth, without redirects, and without the caller's
+ * identity. Every failure is one of the `upstream_*` errors; a refusal keeps its status.   Agent Connect Protocol,
+ * AGTP-API §12.3
  */
 import { Deadline } from "../../../base/deadline.ts";
 import { ANSWER_BOUNDS, jsonExcess } from "../../../base/json-bounds.ts";
@@ -14,23 +14,23 @@ import { upstreamFailure } from "../../../handlers/upstream-response.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import type { UpstreamAddress } from "../upstream.ts";
 
-/** A call that came to nothing. */
+/** A failed call. */
 export interface AcpFailure {
   readonly kind: "failed";
   readonly error: UpstreamError;
   /** For the caller. */
   readonly message: string;
-  /** The status of an answer that says no. */
+  /** The status of a refusal. */
   readonly status?: number;
   /** For the operator's log. */
   readonly detail?: string;
-  /** The hint for the operator; no business of callers. */
+  /** A hint for the operator, not for callers. */
   readonly hint?: string;
 }
 
 export type AcpAnswer = { readonly kind: "answered"; readonly body: unknown } | AcpFailure;
 
-/** A response whose body is read as it comes. */
+/** A response whose body is read incrementally. */
 export type AcpResponse = Awaited<ReturnType<ReturnType<UpstreamPools["pool"]>["request"]>>;
 
 export interface AcpConnection {
@@ -39,14 +39,14 @@ export interface AcpConnection {
   readonly headers: Readonly<Record<string, string>>;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
-  /** The source of the credentials, in words. */
+  /** Where the credentials come from, for messages. */
   readonly credentialHint?: string;
   readonly pools: UpstreamPools;
 }
 
 export interface AcpRequest {
   readonly method: "GET" | "POST";
-  /** Below the server's base path; ids in it are encoded. */
+  /** Relative to the server's base path, with ids encoded. */
   readonly path: string;
   readonly body?: unknown;
   readonly timeoutMs: number;
@@ -56,7 +56,7 @@ export interface AcpRequest {
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_DETAIL_LENGTH = 500;
 
-/** Calls and reads the whole answer; rejects for faults of ours only. */
+/** Sends a request and reads the whole answer; rejects only for internal faults. */
 export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
   const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
   const sending: Sending = { signal: deadline.signal, isSent: false };
@@ -71,7 +71,7 @@ export async function callAcp(connection: AcpConnection, call: AcpRequest): Prom
   }
 }
 
-/** Calls and answers with the response as soon as it begins. */
+/** Sends a request and returns the response as soon as its head arrives. */
 export async function openAcp(
   connection: AcpConnection,
   call: AcpRequest,
@@ -80,7 +80,7 @@ export async function openAcp(
   const sending: Sending = { signal: deadline.signal, isSent: false };
   try {
     const response = await send(connection, call, sending);
-    // The answer may take as long as the caller likes.
+    // Only the head is bounded in time; the caller bounds the body.
     deadline.stopClock();
     response.body.once("close", () => deadline.clear());
     return response;
@@ -90,14 +90,14 @@ export async function openAcp(
   }
 }
 
-/** Tells whether a call came to nothing. */
+/** Tells whether a call failed. */
 export function isFailure(answer: { readonly kind: string } | AcpResponse): answer is AcpFailure {
   return "kind" in answer && answer.kind === "failed";
 }
 
 interface Sending {
   readonly signal: AbortSignal;
-  /** A connection has taken it. */
+  /** True once a connection has sent the request. */
   isSent: boolean;
 }
 
@@ -124,7 +124,7 @@ async function send(
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   });
-  // A stream that fails after nobody wants it any more must not end the process.
+  // An abandoned stream that fails must not end the process.
   response.body.on("error", () => {});
   return response;
 }
@@ -156,13 +156,13 @@ async function readAnswer(response: AcpResponse, shield: CredentialShield): Prom
   return isSuccess ? malformed(parsed.fault, status, text) : refusal(status, text);
 }
 
-/** The caller that is turned away learns which of the operator's words were looked for. */
+/** Adds to an authentication failure which variables the credentials come from. */
 function withHint(answer: AcpAnswer, { credentialHint: hint }: AcpConnection): AcpAnswer {
   const isLocked = answer.kind === "failed" && answer.error === "upstream_authentication_failed";
   return isLocked && hint !== undefined ? { ...answer, hint } : answer;
 }
 
-/** An answer that says no. What it says goes into the log: the caller learns the status. */
+/** A refusal. Its body goes to the log; the caller only learns the status. */
 function refusal(status: number, body: unknown): AcpFailure {
   const isUnauthenticated = status === 401 || status === 403;
   const said = isRecord(body) && "detail" in body ? body["detail"] : body;
@@ -176,7 +176,7 @@ function refusal(status: number, body: unknown): AcpFailure {
   };
 }
 
-/** An answer that is not what the protocol says; `text` is what it says instead, for the log. */
+/** An answer that violates the protocol; `text` is the offending text for the log. */
 export function malformed(fault: string, status?: number, text?: string): AcpFailure {
   const message = `the upstream's response ${fault}`;
   return {
@@ -194,8 +194,8 @@ function failureOf(error: unknown, { signal, isSent }: Sending): AcpFailure {
 }
 
 /**
- * Reads the body of an answer as JSON of bounded depth, without the credentials that its server was
- * shown. An empty one has the value undefined; a fault is said in words that callers may read.
+ * Reads the body of an answer as JSON of bounded depth, with the server's credentials removed. An empty body has the
+ * value undefined; a fault is worded for callers.
  */
 function parseBody(
   bytes: Buffer,
@@ -212,20 +212,20 @@ function parseBody(
   }
   const shielded = shield(text);
   const parsed = parseBoundedJson(shielded);
-  // The parser quotes what it stumbled over, which is nothing for callers.
+  // The parser quotes the faulty text, which callers must not see.
   const isJson = parsed.fault === undefined || parseJson(shielded) !== undefined;
   return isJson ? parsed : { fault: "is not JSON" };
 }
 
 const CONCEALED = "[credential]";
 const MIN_LENGTH = 6;
-/** `Bearer …`, `Basic …`: the scheme is no secret, what follows is. */
+/** In `Bearer …` and `Basic …` only the part after the scheme is secret. */
 const SCHEME = /^\S+ +/;
 
-/** A text without the credentials. */
+/** Removes credentials from a text. */
 export type CredentialShield = (text: string) => string;
 
-/** The shield for the header fields that carry credentials. */
+/** Creates the shield for header fields with credentials. */
 export function shieldCredentials(headers: Readonly<Record<string, string>>): CredentialShield {
   const secrets = Object.values(headers).flatMap((value) => {
     const bare = value.replace(SCHEME, "");
@@ -233,7 +233,7 @@ export function shieldCredentials(headers: Readonly<Record<string, string>>): Cr
   });
   const spellings = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
   const sought = [...new Set(spellings)].filter((one) => one.length >= MIN_LENGTH);
-  // The longest first: what is left of it would tell where the shorter one stood.
+  // Longest first: otherwise the rest of a longer secret would remain.
   sought.sort((left, right) => right.length - left.length);
   return (text) => sought.reduce((rest, secret) => rest.replaceAll(secret, CONCEALED), text);
 }

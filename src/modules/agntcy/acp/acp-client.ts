@@ -1,8 +1,7 @@
 /**
- * The calls of the Agent Connect Protocol that this server makes, as its servers answer them in truth:
- * the agent is always named, a configuration always sent, a stream's mode never asked for, and a run
- * always created before anything is awaited, so that its id is known whatever comes. What is answered at
- * once goes over short connections, what waits for an agent over long ones.
+ * The calls of the Agent Connect Protocol in the form that real servers accept: the agent is always named, a
+ * configuration always sent, a stream mode never requested, and a run always created before it is awaited, so that its
+ * id is known in any case. Immediate calls use short connections, waiting calls long ones.
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { discardBody } from "../../../handlers/connection-options.ts";
@@ -33,17 +32,17 @@ import {
   shieldCredentials,
 } from "./acp-call.ts";
 
-/** The content of a run that is to begin. */
+/** The parameters of a new run. */
 export interface RunCreation {
   readonly agentId: string;
   readonly input: unknown;
   readonly config: unknown;
   readonly metadata: JsonRecord;
-  /** Undefined: a run without a thread. */
+  /** Undefined for a run without a thread. */
   readonly threadId: string | undefined;
 }
 
-/** The agent's configuration goes where the protocol has it, and what it has is there even if empty. */
+/** Places the agent's configuration where the protocol has it, even if empty. */
 function creationBody(creation: RunCreation): JsonRecord {
   const { agentId, input, config, metadata, threadId } = creation;
   return {
@@ -51,24 +50,24 @@ function creationBody(creation: RunCreation): JsonRecord {
     input,
     config: { configurable: config ?? {} },
     metadata,
-    // This server comes back for the run, and must find it when it does.
+    // This server returns to the run after disconnecting.
     on_disconnect: "continue",
     ...(threadId === undefined ? { on_completion: "keep" } : {}),
   };
 }
 
-/** The two ways to one server: calls that wait must not keep others from their turn. */
+/** Separate connections to one server, so that waiting calls do not delay others. */
 interface AcpConnections {
   readonly short: AcpConnection;
   readonly long: AcpConnection;
 }
 
-/** The longest that calls may take which do not wait for an agent. */
+/** The timeout of calls that do not wait for an agent. */
 const CALL_TIMEOUT_MS = 10_000;
-/** The length of a list that is asked for: left to itself a server lists ten. */
+/** The list length to request; servers default to ten. */
 const LONG_LIST = 100;
 
-/** The server does not like how it was asked. */
+/** Tells whether the server rejected the parameters. */
 function isRefused({ status }: AcpFailure): boolean {
   return status === 400 || status === 422;
 }
@@ -83,11 +82,9 @@ const MAX_RUNS_LISTED = 1000;
 export class AcpClient {
   readonly #short: AcpConnection;
   readonly #long: AcpConnection;
-  /** For what is read of a stream; answers have been through it. */
+  /** The shield for streams; other answers are already shielded. */
   readonly shield: CredentialShield;
-  /**
-   * True if its server streams runs as it creates them, and finds them; undefined: not known yet.
-   */
+  /** True if the server streams runs from their creation and lists them; undefined until known. */
   beginsByStreaming: boolean | undefined;
   #takesNoLimit = false;
 
@@ -97,7 +94,7 @@ export class AcpClient {
     this.shield = shieldCredentials(long.headers);
   }
 
-  /** The agents of a name and version, as the server orders them. */
+  /** Finds the agents of a name and version, in the server's order. */
   async searchAgents(
     name: string,
     version: string,
@@ -111,7 +108,7 @@ export class AcpClient {
     });
   }
 
-  /** The agent's descriptor, as it is. */
+  /** Returns the agent's descriptor unchanged. */
   async descriptor(agentId: string, signal: AbortSignal): Promise<AcpOutcome<JsonRecord>> {
     const answer = await this.#get(`/agents/${encodeURIComponent(agentId)}/descriptor`, signal);
     return toOutcome(answer, (body) => (isRecord(body) ? body : undefined));
@@ -127,7 +124,7 @@ export class AcpClient {
     return this.#run(this.#ofRun(address, "", (path) => this.#get(path, signal)));
   }
 
-  /** Goes on with an interrupted run. */
+  /** Resumes an interrupted run. */
   resumeRun(
     address: RunAddress,
     payload: unknown,
@@ -136,7 +133,7 @@ export class AcpClient {
     return this.#run(this.#ofRun(address, "", (path) => this.#post(path, payload, signal)));
   }
 
-  /** Blocks until the run has come to something, or for as long as is given. */
+  /** Waits until the run has an outcome or the timeout expires. */
   async waitForRun(
     address: RunAddress,
     timeoutMs: number,
@@ -148,7 +145,7 @@ export class AcpClient {
     return toOutcome(answer, readVerdict);
   }
 
-  /** Creates a run on a thread and blocks until it has come to something. */
+  /** Creates a run on a thread and waits for its outcome. */
   async runOnThread(
     creation: RunCreation & { readonly threadId: string },
     timeoutMs: number,
@@ -162,7 +159,7 @@ export class AcpClient {
     }));
   }
 
-  /** The runs of a thread; what is no run is passed over. */
+  /** Lists the runs of a thread, skipping invalid entries. */
   async threadRuns(threadId: string, signal: AbortSignal): Promise<AcpOutcome<readonly AcpRun[]>> {
     const path = `/threads/${encodeURIComponent(threadId)}/runs`;
     const answer = await this.#list(path, signal);
@@ -172,7 +169,7 @@ export class AcpClient {
     });
   }
 
-  /** The agent's runs that stand in a way; what is no run is passed over. */
+  /** Lists the agent's runs with a status, skipping invalid entries. */
   async searchRuns(
     agentId: string,
     status: AcpRunStatus,
@@ -184,7 +181,7 @@ export class AcpClient {
     );
   }
 
-  /** Creates a run and listens to it from its first moment on. */
+  /** Creates a run and streams it from the beginning. */
   streamNewRun(
     creation: RunCreation,
     timeoutMs: number,
@@ -194,7 +191,7 @@ export class AcpClient {
     return this.#stream({ method: "POST", path: "/runs/stream", body, timeoutMs, signal });
   }
 
-  /** The run's stream from now on. */
+  /** Streams a run from now on. */
   streamRun(
     runId: string,
     timeoutMs: number,
@@ -204,7 +201,7 @@ export class AcpClient {
     return this.#stream({ method: "GET", path, timeoutMs, signal });
   }
 
-  /** Calls a run off; what the protocol lets be chosen is left at what it is by itself. */
+  /** Cancels a run with the protocol's default options. */
   async cancelRun(address: RunAddress, signal: AbortSignal): Promise<AcpOutcome<undefined>> {
     const answer = await this.#ofRun(address, "/cancel", (path) =>
       this.#post(path, undefined, signal),
@@ -212,12 +209,12 @@ export class AcpClient {
     return answer.kind === "failed" ? answer : { kind: "ok", value: undefined };
   }
 
-  /** The server's description of its own calls, where it has one: an OpenAPI document. */
+  /** The server's own OpenAPI document, if it has one. */
   description(signal: AbortSignal): Promise<AcpAnswer> {
     return this.#get("/openapi.json", signal);
   }
 
-  /** The answer to POST on a path of a run; for telling an unknown run from an unknown path. */
+  /** Posts to a path of a run, to distinguish an unknown run from an unknown path. */
   probe(runId: string, action: string, signal: AbortSignal): Promise<AcpAnswer> {
     const path = `/runs/${encodeURIComponent(runId)}/${action}`;
     return this.#post(path, undefined, signal);
@@ -234,7 +231,7 @@ export class AcpClient {
     );
   }
 
-  /** Runs of threads are looked for among all runs first: a server may keep them apart. */
+  /** Tries the path without the thread first; some servers only know the other. */
   async #ofRun(
     { runId, threadId }: RunAddress,
     below: string,
@@ -250,25 +247,25 @@ export class AcpClient {
     return callAcp(this.#short, { method: "GET", path, timeoutMs: CALL_TIMEOUT_MS, signal });
   }
 
-  /** Posts a body; undefined: none. */
+  /** Posts a body, or none if undefined. */
   #post(path: string, body: unknown, signal: AbortSignal): Promise<AcpAnswer> {
     const call = { method: "POST", path, timeoutMs: CALL_TIMEOUT_MS, signal } as const;
     return callAcp(this.#short, body === undefined ? call : { ...call, body });
   }
 
-  /** A list; a server that takes no parameters is asked without from then on. */
+  /** Requests a list; parameters are dropped for good once the server rejects them. */
   async #list(path: string, signal: AbortSignal): Promise<AcpAnswer> {
     if (!this.#takesNoLimit) {
       const answer = await this.#get(`${path}?limit=${LONG_LIST}`, signal);
       if (answer.kind !== "failed" || !isRefused(answer)) return answer;
     }
     const answer = await this.#get(path, signal);
-    // It may have been something else that it did not like.
+    // Only a success without parameters shows that they were the fault.
     if (answer.kind === "answered") this.#takesNoLimit = true;
     return answer;
   }
 
-  /** A stream as it begins; anything but one is a failure. */
+  /** Opens a stream; any other answer is a failure. */
   async #stream(call: AcpRequest): Promise<AcpResponse | AcpFailure> {
     const response = await openAcp(this.#long, call);
     if (isFailure(response)) return response;

@@ -1,8 +1,6 @@
 /**
- * Everything that an agent depends on, directly or not: each manifest found, of the version that is
- * asked for, with an option that it has and every variable that it requires. A cycle is refused and
- * printed. Whether services answer is for the verification to find out.
- * Agent Manifest "Agent Dependencies"
+ * The direct and transitive dependencies of an agent: each needs a manifest of the right version, an existing option
+ * and all required variables. Cycles are reported. Services are verified elsewhere. Agent Manifest "Agent Dependencies"
  */
 import type { Environment } from "../../../base/environment.ts";
 import { quoteValue } from "../../../base/json-value.ts";
@@ -15,11 +13,11 @@ import type { LocatedManifest, ManifestLibrary } from "./manifest-library.ts";
 export interface DependencyNode {
   readonly name: string;
   readonly ref: { readonly name: string; readonly version: string };
-  /** Undefined where no manifest was found. */
+  /** Undefined if no manifest was found. */
   readonly located: LocatedManifest | undefined;
   readonly choice: Choice | undefined;
   readonly option: OptionView | undefined;
-  /** Why it cannot be relied on. */
+  /** The reason that it is unusable. */
   readonly fault: string | undefined;
   readonly dependencies: readonly DependencyNode[];
 }
@@ -32,7 +30,7 @@ interface DependencyTree {
 const MAX_NODES = 256;
 const MAX_DEPTH = 32;
 
-/** Goes through the dependencies of a manifest. */
+/** Resolves the dependencies of a manifest. */
 export function resolveDependencies(
   root: LocatedManifest,
   library: ManifestLibrary,
@@ -54,7 +52,7 @@ class Walk {
     this.#env = env;
   }
 
-  /** `trail` is the way from the root, `given` the values that the way has for what comes now. */
+  /** `trail` is the path from the root, `given` the variables set along it. */
   below(
     parent: LocatedManifest,
     trail: readonly LocatedManifest[],
@@ -71,7 +69,7 @@ class Walk {
   ): DependencyNode {
     const { name, ref } = dependency;
     this.#count += 1;
-    // A tree that branches too widely has thousands of them, and is told of once.
+    // A tree that is too wide may have thousands of excess nodes; one is reported.
     const isToldOf = this.#count <= MAX_NODES + 1;
     const fail = (fault: string, located?: LocatedManifest): DependencyNode => {
       if (isToldOf) this.#report(parent, dependency, fault);
@@ -125,7 +123,7 @@ class Walk {
   }
 }
 
-/** The settings nearer to the root count. */
+/** Merges variables; those set nearer to the root take precedence. */
 function joinValues(
   own: EnvironmentValues,
   outer: EnvironmentValues | undefined,
@@ -137,7 +135,7 @@ function joinValues(
   };
 }
 
-/** The way round, as names and versions. */
+/** Returns the cycle as names and versions. */
 function findCycle(
   { path, manifest }: LocatedManifest,
   trail: readonly LocatedManifest[],
@@ -153,9 +151,8 @@ function findCycle(
 }
 
 /**
- * The required variables of an agent that nobody has set: neither the manifest that depends on it,
- * nor the environment under the variable's own name or with the agent's name before it, nor a
- * default.
+ * Finds required variables without a value: neither from the depending manifest, nor from the environment by the plain
+ * or the agent-prefixed name, nor by default.
  */
 function unsetVariables(
   variables: readonly EnvironmentVariable[],
@@ -177,8 +174,8 @@ export interface DependencyView {
   readonly agent: string;
   readonly version: string;
   /**
-   * `available`: its server has it. `declared`: it is deployed by others, and was not looked for.
-   * `unchecked`: nobody has looked yet. `failed`: it cannot be relied on.
+   * `available`: found at its server. `declared`: deployed by others and not checked. `unchecked`: not checked yet.
+   * `failed`: unusable.
    */
   readonly status: "available" | "declared" | "unchecked" | "failed";
   readonly reason?: string;
@@ -186,10 +183,10 @@ export interface DependencyView {
   readonly dependencies: readonly DependencyView[];
 }
 
-/** The services as they were found, by node; undefined: nobody has looked. */
+/** The verification results by node; a missing node was not checked. */
 type Reachability = ReadonlyMap<DependencyNode, { readonly fault: string | undefined }>;
 
-/** The dependencies with what was found out. */
+/** Returns views of the dependencies with their verification. */
 export function viewDependencies(
   nodes: readonly DependencyNode[],
   reached: Reachability,

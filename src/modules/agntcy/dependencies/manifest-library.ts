@@ -1,7 +1,7 @@
 /**
- * The manifests that lie in a deployment: those of the configuration, those in its directory of
- * AGNTCY agents, and what they refer to by a relative path. Nothing is fetched over the network, and
- * no reference leads out of the directory that it starts in, by a symbolic link neither.
+ * The manifests of a deployment: configured ones, those in its AGNTCY directory, and those that they reference by
+ * relative path. Nothing is fetched from the network, and no reference leaves its root directory, even through a
+ * symbolic link.
  */
 
 import { existsSync, realpathSync } from "node:fs";
@@ -16,17 +16,17 @@ import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest
 
 export interface LocatedManifest {
   readonly manifest: AgentManifest;
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
 }
 
-/** The manifest of a reference, or why there is none. */
+/** The manifest of a reference, or the fault. */
 type Located = (LocatedManifest & { readonly fault?: undefined }) | { readonly fault: string };
 
 interface LibraryOptions {
-  /** The deployment directory, absolute. */
+  /** The deployment directory, an absolute path. */
   readonly directory: string;
-  /** Manifests of agents that are not served; absolute, may be absent. */
+  /** An absolute path, possibly missing, of manifests that are not served. */
   readonly shelf?: string;
 }
 
@@ -57,12 +57,12 @@ export class ManifestLibrary {
     return result;
   }
 
-  /** As problems name a file. */
+  /** Names a file as in problems. */
   nameOf(path: string): string {
     return relativePath(this.#directory, path);
   }
 
-  /** The target of a dependency: a file beside the manifest, or one that is known by its name. */
+  /** Finds the manifest of a dependency by its file, or else by its name. */
   locate({ ref }: Dependency, from: LocatedManifest): Located {
     const path = ref.url === undefined ? undefined : this.#pathOf(ref.url, from.path);
     if (typeof path === "object") return path;
@@ -88,7 +88,7 @@ export class ManifestLibrary {
     return undefined;
   }
 
-  /** The fault of a manifest that nobody refers to is nobody's problem. */
+  /** Faults of unreferenced manifests are ignored. */
   #readShelf(): void {
     if (this.#shelf === undefined || this.#isShelfRead) return;
     this.#isShelfRead = true;
@@ -105,7 +105,7 @@ export class ManifestLibrary {
     }
   }
 
-  /** Undefined for what is somewhere else. */
+  /** Undefined if the URL is not a file. */
   #pathOf(url: string, from: string): string | { readonly fault: string } | undefined {
     const isFile = url.startsWith("file:");
     if (!isFile && SCHEME.test(url)) return undefined;
@@ -113,7 +113,7 @@ export class ManifestLibrary {
     if (written?.includes("\0") !== false) return { fault: `${quoteValue(url)} is no path` };
     const path = resolve(dirname(from), written);
     const root = isWithin(this.#directory, from) ? this.#directory : dirname(from);
-    // A directory may be reached by more than one name; where a file really is decides.
+    // Compares real paths, since links can give a directory several names.
     const isInside = existsSync(path)
       ? isWithin(realPath(root), realPath(path))
       : isWithin(root, path);
@@ -122,7 +122,7 @@ export class ManifestLibrary {
   }
 }
 
-/** `file://./name` is not a URL that names a file, and the tools mean the manifest's directory by it. */
+/** Reads `file://./name` as relative to the manifest, as the AGNTCY tools do; it is not a valid file URL. */
 function filePath(url: string): string | undefined {
   const [, within] = /^file:(?:\/\/)?(?!\/)(?!localhost\/)(.*)$/i.exec(url) ?? [];
   if (within !== undefined) return within;

@@ -1,7 +1,6 @@
 /**
- * The endpoints of one agent, as routes of the operator's tier: in the registry, in DISCOVER /methods
- * and in the manifest like any other. There is none for what the agent does not have.
- * AGTP-API §6.1, §7
+ * The endpoints of one agent as routes of the operator's tier: in the registry, in DISCOVER /methods and in the
+ * manifest like any other. Capabilities that the agent lacks have none. AGTP-API §6.1, §7
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -47,7 +46,7 @@ interface RouteContext {
 
 interface AgentEndpoint {
   readonly method: string;
-  /** Below the agent's path. */
+  /** Relative to the agent's path. */
   readonly path: string;
   readonly intent: string;
   readonly outcome: string;
@@ -56,17 +55,17 @@ interface AgentEndpoint {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   readonly isOpen?: boolean;
-  /** The schema of the input where only the handler can tell more; otherwise the input schema. */
+  /** The schema checked at the gate if only the handler can check everything; by default the input schema. */
   readonly judged?: JsonSchema;
   readonly handler: RouteHandler;
 }
 
 const RUN_ERRORS = ["agent_run_failed", "agent_unavailable", ...UPSTREAM_ERRORS] as const;
-/** An agent is no function: the same input need not come to the same output. */
+/** Below certainty: an agent may answer the same input differently. */
 const CONFIDENCE = 0.7;
 const ANYTHING: JsonSchema = { type: "object" };
 
-/** The endpoint that tells about the agent, whether it can be called or not. */
+/** The endpoint that describes the agent, even if it cannot be called. */
 export function describeRoute(
   context: RouteContext,
   agent: ConnectedAgent,
@@ -86,7 +85,7 @@ export function describeRoute(
   });
 }
 
-/** The endpoints of an agent that can be called. */
+/** The endpoints of a callable agent. */
 export function agentRoutes(context: RouteContext, hosted: HostedRuns): readonly Route[] {
   const { specs } = context.manifest;
   const endpoints = [
@@ -184,10 +183,10 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
   ];
 }
 
-/** The methods that have the agent do nothing, whatever the operator says of the impact. */
+/** Methods that only read, regardless of the operator's impact. */
 const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
 
-/** The paths of what another node may just have made. */
+/** Paths of resources that another node may have just created. */
 const LOOKED_UP: readonly string[] = ["/runs/", "/threads/"];
 
 function toRoute({ manifest, settings, view, work }: RouteContext, endpoint: AgentEndpoint): Route {
@@ -214,17 +213,14 @@ function toRoute({ manifest, settings, view, work }: RouteContext, endpoint: Age
     tier: "B",
     startsWork: !LOOKING.has(method),
     input: meteredSchema(endpoint.judged ?? inputSchema),
-    // The answer of the agent's server was judged when it came.
+    // The agent's output is already validated on receipt.
     output: meteredSchema(ANYTHING),
-    // Every handler ends in time by itself, and says how things stand then.
+    // Every handler bounds its own time and reports the current state.
     endsInTime: true,
   });
 }
 
-/**
- * The answer of DESCRIBE, for an agent that is served with these endpoints. Where its server is, and how
- * this server shows who it is there, is nobody's business.
- */
+/** The answer of DESCRIBE. It omits the server's address and this server's credentials. */
 function describeAgent(
   { declared, remote, readiness, dependencies }: ConnectedAgent,
   agentId: string,

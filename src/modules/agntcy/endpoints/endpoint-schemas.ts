@@ -1,7 +1,6 @@
 /**
- * The input and output schemas of an agent's endpoints: the manifest's own, each under the member
- * that carries it, in objects that are closed on the way in and open on the way out.
- * AGTP-API §6.4, §13.3
+ * The schemas of an agent's endpoints: the manifest's own, each nested in its member. Input objects are closed, output
+ * objects open. AGTP-API §6.4, §13.3
  */
 
 import { escapeToken } from "../../../base/dotted-key.ts";
@@ -11,10 +10,10 @@ import { relocateSchema } from "../../../schema/local-reference.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";
 import { RUN_STATES } from "../runs/run.ts";
 
-/** The words of a confirmation.   AGTP "CONFIRM" */
+/** The statuses of a confirmation.   AGTP "CONFIRM" */
 const CONFIRMATIONS = ["accepted", "rejected", "deferred"] as const;
 
-/** The most events of one answer, and the number unless told. */
+/** The maximum and default number of events per page. */
 export const MAX_EVENTS_PAGE = 200;
 export const USUAL_EVENTS_PAGE = 50;
 
@@ -27,7 +26,7 @@ const METADATA = {
   ...{ type: "object", maxProperties: 32, description: "Kept with the run by the agent's server." },
 } as const;
 
-/** The parameters of EXECUTE. A configuration is optional where an empty one will do. */
+/** The parameters of EXECUTE. `config` is optional if an empty one is valid. */
 export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSchema {
   const isConfigOptional = config.check({}) === undefined;
   return closedObject(
@@ -56,8 +55,8 @@ export const EVENTS_SCHEMA: JsonSchema = closedObject(
 );
 
 /**
- * The parameters of CONFIRM. Which of several interrupts is answered is known when it is, and `any`
- * value is taken until then: none of the others is what a wrong one has to be compared with.
+ * The parameters of CONFIRM. Only the handler knows which interrupt is answered, so with `any` the value is not checked
+ * against interrupts that do not apply.
  */
 export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any"): JsonSchema {
   const at = "/properties/resume_value";
@@ -95,7 +94,7 @@ export const THREAD_SCHEMA: JsonSchema = closedObject({ thread_id: ID }, ["threa
 
 export const EMPTY_SCHEMA: JsonSchema = closedObject({}, []);
 
-/** A run, however it stands. */
+/** A run of any status. */
 export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
   const text = { type: "string" };
   return {
@@ -127,16 +126,16 @@ export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
   };
 }
 
-/** Only the root of a schema may have the first two; anchors are led to by pointers. */
+/** `$id` and `$schema` are only allowed at the root; anchors are replaced by pointers. */
 const NAMES: ReadonlySet<string> = new Set(["$id", "$schema", "$anchor"]);
 
-/** The schema at a JSON Pointer of another one, such as `/properties/input`. */
+/** Moves a schema to a JSON Pointer within another, such as `/properties/input`. */
 export function nestSchema(schema: JsonSchema, pointer: string): JsonSchema {
   const anchors = anchorsOf(schema);
   return relocateSchema(schema, (reference) => rebase(reference, pointer, anchors), NAMES);
 }
 
-/** Pointers by anchor; anchors are looked for where they are understood, in `$defs`. */
+/** Maps anchors to pointers; anchors are only supported in `$defs`. */
 function anchorsOf({ $defs }: JsonSchema): ReadonlyMap<string, string> {
   if (!isRecord($defs)) return new Map();
   return new Map(

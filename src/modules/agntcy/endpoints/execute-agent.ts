@@ -1,7 +1,7 @@
 /**
- * EXECUTE on an agent's path: begins a run with its server, and waits for it as long as the caller
- * says. 200 with the output · 202 while it is under way, or when it stops to ask · 404 another's
- * thread · 409 a thread that is busy · 422 the run failed, or the server did, by name · 429
+ * EXECUTE on an agent's path: begins a run at its server and waits as long as the caller asks. 200 with the output ·
+ * 202 if it is running or interrupted · 404 unknown thread · 409 busy thread · 422 the run or the server failed, named
+ * after the error · 429
  */
 
 import { given, recordIn } from "../../../base/json-value.ts";
@@ -77,7 +77,7 @@ interface Begun {
   readonly stream: RunStream | undefined;
 }
 
-/** The run once it is kept, or why there is none. A caller that leaves does not undo it. */
+/** Begins and stores the run, or returns the refusal. A disconnecting caller does not undo it. */
 async function begin(
   hosted: HostedRuns,
   call: Call,
@@ -116,8 +116,8 @@ async function begin(
 }
 
 /**
- * Begins with the agent as it was found. A server that was set up anew has it under another id: it is
- * looked for once more, and compared once more.
+ * Begins a run with the verified agent. If its id is unknown, as after the server was reinstalled, the agent is found
+ * and verified once more.
  */
 async function asFound(
   agent: RemoteAgent,

@@ -1,7 +1,6 @@
 /**
- * The parts that the endpoints of one agent work with, and their answers about runs. A run that is not
- * the caller's is not there. The codes are those of runs, which their owners look out for; the statuses
- * are the protocol's.
+ * The dependencies of an agent's endpoints, and their answers about runs. Other callers' runs are treated as missing.
+ * Error codes are those of runs, statuses those of the protocol.
  */
 import { within } from "../../../base/deadline.ts";
 import { seesAll } from "../../../dispatch/caller/caller.ts";
@@ -32,19 +31,19 @@ export interface HostedRuns {
   readonly register: AgentRuns;
   readonly threads: Collection<AgentThread>;
   readonly follower: RunFollower;
-  /** The place where questions of runs are answered. */
+  /** Answers the interrupts of runs. */
   readonly desk: InterruptDesk;
-  /** A handler has to be done by then. */
+  /** The time within which a handler must answer. */
   readonly maxWaitMs: number;
-  /** Ends what is asked of the agent's server for nobody in particular. */
+  /** Aborted when this server closes; ends calls made on nobody's behalf. */
   readonly closing: AbortSignal;
-  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
+  /** Aborted when the server begins to stop, so that no caller waits any longer. */
   readonly stopping: AbortSignal;
-  /** Why the agent does not act for now: its identity may be suspended or retired. */
+  /** The reason that the agent is inactive, such as a suspended identity, or undefined. */
   findInactive(): AgentUnavailable | undefined;
 }
 
-/** Asks the agent's server something, for as long as a call may take and this server is there. */
+/** Calls the agent's server, bounded by the handler's time and this server's closing. */
 export function askServer<T>(
   { closing, maxWaitMs }: Pick<HostedRuns, "closing" | "maxWaitMs">,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -52,7 +51,7 @@ export function askServer<T>(
   return within({ signals: [closing], timeoutMs: maxWaitMs }, ask);
 }
 
-/** Waits for a run, as long as the caller stays and nobody is told to leave. */
+/** Waits until a run is settled, the caller disconnects, or the server stops. */
 export function awaitSettled(
   { register, stopping }: Pick<HostedRuns, "register" | "stopping">,
   runId: string,
@@ -62,7 +61,7 @@ export function awaitSettled(
   return register.stopped(runId, { signals: [caller, stopping], timeoutMs });
 }
 
-/** The share of the caller's waiting time that is left for the run itself. */
+/** The rest of the caller's waiting time, in milliseconds. */
 export function remainingWait(
   { maxWaitMs }: Pick<HostedRuns, "maxWaitMs">,
   waitSeconds: unknown,
@@ -72,34 +71,34 @@ export function remainingWait(
   return Math.min(wanted, Math.max(0, maxWaitMs - (performance.now() - startedAt)));
 }
 
-/** A refusal as the handler of an endpoint answers it. */
+/** Converts a refusal to a handler's answer. */
 export function refuse(from: Refusal): HandlerSuccess {
   return { status: from.status, body: refusalBody(from) };
 }
 
-/** 404: no run of the caller's. */
+/** 404: the caller has no such run. */
 export function runNotFound(): HandlerSuccess {
   return refuse(refusal(404, "run_not_found", "no run of yours has this id"));
 }
 
-/** 404: no thread of the caller's. */
+/** 404: the caller has no such thread. */
 export function threadNotFound(): HandlerSuccess {
   return refuse(refusal(404, "thread_not_found", "no thread of yours has this id"));
 }
 
-/** 409: a run stands in another way than this needs. */
+/** 409: the run's status does not allow this. */
 export function runConflict(code: string, message: string, run: AgentRun): HandlerSuccess {
   const { runId, status } = run;
   return refuse(refusal(409, code, message, { details: { run_id: runId, status } }));
 }
 
-/** 429: so many are under way that no more are begun. */
+/** 429: no further run or thread is admitted. */
 export function tooMany(scope: "runs" | "threads"): HandlerSuccess {
   const message = `too many ${scope} are kept for you or for this agent, try again later`;
   return refuse(refusal(429, "rate-limited", message, { carried: { scope } }));
 }
 
-/** 422: a `resume_value` is not what the agent's manifest says. */
+/** 422: the `resume_value` violates the manifest's schema. */
 export function invalidResumeValue(
   violations: Parameters<typeof schemaViolation>[0],
 ): HandlerSuccess {
@@ -108,7 +107,7 @@ export function invalidResumeValue(
   );
 }
 
-/** A named error for a call to the agent's server that came to nothing. */
+/** The named error of a failed call to the agent's server. */
 export function upstreamError(
   call: Call,
   failure: AcpFailure | AgentUnavailable,
@@ -124,7 +123,7 @@ export function upstreamError(
   return { error, message, details };
 }
 
-/** The run that a call names, if it is the caller's, or the caller may see them all. */
+/** Finds the run that a call names, if the caller may see it. */
 export function findRun(
   register: Pick<AgentRuns, "find">,
   base: string,
@@ -139,7 +138,7 @@ export function findRun(
   return isOwn || (seesOthers && seesAll(exchange.caller)) ? run : undefined;
 }
 
-/** The run that a call names, whoever calls. */
+/** Finds the run that a call names, for any caller. */
 export function namedRun(
   register: Pick<AgentRuns, "find">,
   base: string,
@@ -151,7 +150,7 @@ export function namedRun(
 
 type ShownWith = Pick<HostedRuns, "register" | "agent" | "desk">;
 
-/** The run as it is, in full. */
+/** The full view of a run. */
 export async function showRun(
   { register, agent: { manifest }, desk }: ShownWith,
   run: AgentRun,
@@ -162,7 +161,7 @@ export async function showRun(
   return escalation === undefined ? view : { ...view, escalation_id: escalation.escalationId };
 }
 
-/** The answer to the caller that began a run, or went on with it. */
+/** Answers the caller that began or resumed a run. */
 export async function answerRun(hosted: ShownWith, run: AgentRun): Promise<HandlerResult> {
   const { error, runId, status } = run;
   switch (status) {

@@ -1,7 +1,7 @@
 /**
- * QUERY, CONFIRM and CANCEL on a run, and QUERY on what happened in it: its owner's view, and that
- * of operators who may see everything. Reading may find that the agent's server has changed its
- * mind, and then the run goes on. 404 for whoever has no such run.
+ * QUERY, CONFIRM and CANCEL on a run, and QUERY on its events, for its owner and for operators who may see all runs.
+ * Reading may find that the server has changed its verdict, and then the run continues. 404 for runs that the caller
+ * may not see.
  */
 import { given, textIn } from "../../../base/json-value.ts";
 import { badRequest } from "../../../dispatch/refusals/refusal.ts";
@@ -37,7 +37,7 @@ export function queryRun(hosted: HostedRuns): RouteHandler {
   };
 }
 
-/** Answers with a page of its events; the token names the last one that the caller has. */
+/** Answers with a page of events; the Continuation-Token is the last sequence. */
 export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
   return async (call, exchange) => {
     const run = findRun(register, agent.base, call, exchange);
@@ -51,7 +51,7 @@ export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
     const events = await register.events(run.runId, Number(token), count);
     const last = Math.max(Number(token), ...events.map((event) => Number(event["sequence"])));
     const { status, eventCount, isTruncated, mayLackEvents } = register.find(run.runId) ?? run;
-    // At the end nothing is to come: neither on the next page nor from the run.
+    // True if the run is over and this page has its last event.
     const isAtEnd = isOver({ status }) && last >= eventCount;
     return {
       body: {
@@ -69,7 +69,7 @@ export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
   };
 }
 
-/** CANCEL, where the agent's server calls runs off. 200 with the run · 404 · 409 it is over */
+/** CANCEL, if the agent's server supports it. 200 with the run · 404 · 409 the run is over */
 export async function cancelRun(
   hosted: HostedRuns,
   call: Call,
@@ -87,14 +87,13 @@ export async function cancelRun(
   const change = { status: "cancelled", interrupt: undefined } as const;
   const expected = ["pending", "interrupted"] as const;
   const cancelled = await register.change(run.runId, change, { expected, result: {} });
-  // It may have come to its end a moment before.
+  // The run may have just ended by itself.
   return answerRun(hosted, cancelled ?? register.find(run.runId) ?? run);
 }
 
 /**
- * CONFIRM on a run that stopped to ask: the decision of somebody who may answer it, and the value
- * that the agent goes on with. 200 and 202 as EXECUTE · 403 not the caller's to answer · 404 · 409
- * the run does not wait · 422 the value is not what was asked for
+ * CONFIRM on an interrupted run: an entitled caller's decision, and the value to resume with. 200 and 202 as EXECUTE ·
+ * 403 the caller may not answer · 404 · 409 the run is not interrupted · 422 the value violates the schema
  */
 export async function confirmRun(
   hosted: HostedRuns,
@@ -107,7 +106,7 @@ export async function confirmRun(
   if (known === undefined) return runNotFound();
   const authority = desk.authorityOver(known, agent, exchange);
   const mayAnswer = typeof authority === "string";
-  // The right to answer a run's question is not the right to see the rest of it.
+  // Permission to answer does not include permission to see the run.
   if (!mayAnswer && findRun(register, agent.base, call, exchange) === undefined) {
     return runNotFound();
   }
@@ -130,7 +129,7 @@ export async function confirmRun(
   return answerRun(hosted, register.find(runId) ?? answered.run);
 }
 
-/** The schema of the endpoint has checked what it is made of. */
+/** Reads the approval; the endpoint's schema has checked its members. */
 function approvalOf(
   call: Call,
   authority: Approval["authority"],

@@ -1,6 +1,6 @@
 /**
- * Threads of an agent that keeps any: created for one caller, and shown to nobody else.
- * 200 · 404 · 422 the agent's server, by name · 429   Agent Connect Protocol "Threads"
+ * Threads of an agent that supports them, each visible only to the caller that created it. 200 · 404 · 422 named after
+ * the server's error · 429   Agent Connect Protocol "Threads"
  */
 
 import { given, recordIn } from "../../../base/json-value.ts";
@@ -18,10 +18,10 @@ import {
   upstreamError,
 } from "./hosted-runs.ts";
 
-/** The member of a thread's metadata that holds this server's id of it. */
+/** The metadata member with this server's id of a thread. */
 const THREAD_ID_MEMBER = "agtp_thread_id";
 
-/** Answers CREATE. */
+/** Handles CREATE. */
 export async function createThread(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
   const inactive = hosted.findInactive();
   if (inactive !== undefined) return upstreamError(call, inactive);
@@ -42,7 +42,7 @@ async function create(
     ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
     upstreamThreadId: "",
   };
-  // A thread has its place here before the agent's server makes it.
+  // Reserves the place before the agent's server creates the thread.
   const place = threads.draft(threadId, wanted);
   if (place === undefined) return tooMany("threads");
   const created = await agent.client.createThread(kept, signal).finally(() => place.release());
@@ -53,7 +53,7 @@ async function create(
   return { body: view(thread, created.value) };
 }
 
-/** Answers QUERY. */
+/** Handles QUERY. */
 export function queryThread(hosted: HostedRuns): RouteHandler {
   const { agent, threads, register } = hosted;
   return async (call, { caller }) => {

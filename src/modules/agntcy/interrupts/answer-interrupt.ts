@@ -1,8 +1,7 @@
 /**
- * The answer to what a run has stopped to ask, whoever gives it and wherever: the value is always the
- * answerer's own, never made from the approval, and must be what the interrupt that the run waits for
- * declares. Of two at once, one goes on with the run.
- * 409 the run does not wait · 422 the value is not what was asked for
+ * Answers an interrupted run. The value is always the answerer's own, never derived from the approval, and must match
+ * the schema of the open interrupt. Of two concurrent answers, one resumes the run. 409 the run is not interrupted ·
+ * 422 the value violates the schema
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../base/json-value.ts";
@@ -22,14 +21,14 @@ import type { Approval } from "./interrupt-desk.ts";
 
 interface Answer {
   readonly runId: string;
-  /** The question that is meant; undefined: whatever is asked. */
+  /** The interrupt that is meant; undefined for the open one. */
   readonly interruptId: string | undefined;
   readonly approval: Approval;
-  /** The call that brings it, with `resume_value` or without. */
+  /** The CONFIRM call, with or without `resume_value`. */
   readonly call: Call;
 }
 
-/** The run after the answer, or why it was not answered. */
+/** Returns the run after the answer, or the refusal. */
 export async function answerInterrupt(
   hosted: HostedRuns,
   answer: Answer,
@@ -49,7 +48,7 @@ export async function answerInterrupt(
 async function give(hosted: HostedRuns, answer: Answer): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
   const { runId, call, approval } = answer;
-  // Somebody may have been quicker.
+  // Read again: another answer may have been faster.
   const known = register.find(runId);
   if (known === undefined) return runNotFound();
   const before = await register.result(runId);
@@ -80,7 +79,7 @@ async function give(hosted: HostedRuns, answer: Answer): Promise<AgentRun | Hand
   }
 }
 
-/** An answer to the wrong question may do harm. */
+/** Refused, since an answer to the wrong interrupt may do harm. */
 const UNKNOWN_FATE: AcpFailure = {
   kind: "failed",
   error: "upstream_connection_error",
@@ -113,8 +112,8 @@ function checkValue(
 }
 
 /**
- * The run under way again, or why it is not. That an answer is on its way is kept before it is sent:
- * whatever breaks off then, the next answer is not given to a question that nobody has seen.
+ * Resumes the run, or returns the reason that it does not. `isAnswerSent` is stored before sending: if sending is
+ * interrupted, the next answer cannot go to an unseen interrupt.
  */
 async function resume(
   hosted: HostedRuns,
@@ -126,7 +125,7 @@ async function resume(
   const sent = await register.change(
     runId,
     { isAnswerSent: true },
-    // Another answer may be on its way.
+    // Another answer may be in flight.
     { expected: ["interrupted"], unless: (run) => run.isAnswerSent === true },
   );
   if (sent === undefined) {
@@ -146,7 +145,7 @@ async function resume(
     });
     const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
     if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
-    // The answer may have arrived though its receipt did not; else it came too late.
+    // An unreceipted answer may still have arrived; a refused one came too late.
     if (!isLost) return seen.status === "interrupted" ? askingAnother(seen) : notWaiting(seen);
     await register.record(runId, [confirmationEvent(approval)]);
     return seen;
@@ -156,7 +155,7 @@ async function resume(
   const change = {
     ...({ status: "pending", deadlineAt } as const),
     ...{ interrupt: undefined, isAnswerSent: undefined },
-    // The caller that goes on with a run can listen only then.
+    // Streaming restarts only after the resumption, so events may be missed.
     ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
   };
   const resumed = await register.change(runId, change, { expected: ["interrupted"], result: {} });
@@ -164,12 +163,12 @@ async function resume(
   return resumed ?? register.find(runId) ?? sent;
 }
 
-/** Tells whether a run asks what it asked before, as far as can be told. */
+/** Tells whether a run has the same payload and so presumably the same interrupt. */
 function isSame(before: RunResult, now: RunResult): boolean {
   return isDeepStrictEqual(before.payload, now.payload);
 }
 
-/** Nobody knows whether it arrived. */
+/** Tells whether the answer may have arrived despite the failure. */
 function isUncertain({ error, status = 0 }: AcpFailure): boolean {
   const silent = ["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"];
   return silent.includes(error) || status >= 500;
@@ -180,7 +179,7 @@ function confirmationEvent({ status, reason, agentId, authority }: Approval) {
   return { type: "confirmation", status, by, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** Since the run began, the manifest has changed: there is nothing to hold an answer to. */
+/** The manifest no longer declares the interrupt, so an answer cannot be validated. */
 function undeclared({ interrupt }: AgentRun): AgentUnavailable {
   const type = JSON.stringify(interrupt?.type);
   return {
@@ -194,7 +193,7 @@ function askingAnother(run: AgentRun): HandlerResult {
   return runConflict("run_not_interrupted", message, run);
 }
 
-/** 409: nobody is asked anything. */
+/** 409: the run is not interrupted, or its answer is in flight. */
 export function notWaiting(run: AgentRun): HandlerResult {
   const message =
     run.status === "interrupted"

@@ -1,8 +1,7 @@
 /**
- * CONFIRM of the escalation of a run's question: the agent goes on with the value that was given with
- * the decision, and the escalation is decided when it does. What cannot be sent to the agent is not decided.
- * 403 not the caller's to decide · 409 decided already · 422 the value is not what was asked for
- * AGTP "CONFIRM"
+ * CONFIRM of an escalation that a run's interrupt opened: the agent resumes with the decision's value, and only then is
+ * the escalation decided. A decision that cannot be sent to the agent is not made. 403 not the caller's to decide · 409
+ * decided already · 422 the value violates the schema AGTP "CONFIRM"
  */
 
 import { given } from "../../../base/json-value.ts";
@@ -28,13 +27,13 @@ import { INTERRUPTS, type InterruptSubject } from "./interrupt-desk.ts";
 
 interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
-  /** True if a decision can be put on record. */
+  /** Tells whether decisions can be audited. */
   readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;
-  /** Agents that can be called, with their runs. */
+  /** Callable agents and their runs. */
   readonly hosted: readonly HostedRuns[];
 }
 
-/** Questions of runs, as CONFIRM sees them; everything else is the next one's. */
+/** Handles CONFIRM of interrupts; other escalations are left to the next handler. */
 export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Confirmable {
   const { escalations } = options;
   return {
@@ -42,7 +41,7 @@ export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Co
       const escalation = escalations.find(confirmation.targetId);
       const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
-      // CONFIRM of other escalations tells who decided it.
+      // The generic CONFIRM handler reports who decided it.
       if (!isOpen(escalation)) return undefined;
       return decide(options, escalation, subject, confirmation, source);
     },

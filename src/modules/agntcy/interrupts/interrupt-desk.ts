@@ -1,7 +1,6 @@
 /**
- * The questions of runs and those who answer them: an escalation of each, decided with the run. People
- * answer; the agent that began the run does where the manifest's interrupt asks it and the operator
- * lets it.   AGTP "ESCALATE", "CONFIRM"
+ * Opens an escalation for each interrupt of a run, and decides it with the run. People answer; the agent that began the
+ * run may do so if the manifest's interrupt asks it and the operator permits.   AGTP "ESCALATE", "CONFIRM"
  */
 import { given } from "../../../base/json-value.ts";
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
@@ -27,12 +26,12 @@ import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "../runs/agent-runs.ts";
 import type { AgentRun, RunResult } from "../runs/run.ts";
 
-/** The decision that somebody brings with an answer. */
+/** The decision that accompanies an answer. */
 export interface Approval extends InterruptVerdict {
   readonly cause: CausingRequest;
 }
 
-/** Approvals on their way to an agent's server, by the question; they outlive every reload. */
+/** Approvals in flight to an agent's server, by interrupt; kept across reloads. */
 export type ApprovalsUnderWay = Map<string, Approval>;
 
 interface DeskOptions {
@@ -43,10 +42,10 @@ interface DeskOptions {
   onFault(error: unknown): void;
 }
 
-/** The parts that are known only when a deployment is served. */
+/** The parts that exist only once a deployment is served. */
 interface DeskService {
   readonly agents: readonly RemoteAgent[];
-  /** Into the stream of the agent that began the run. */
+  /** Appends to the audit stream of the agent that began the run. */
   readonly record: RecordStreamEvents;
 }
 
@@ -68,7 +67,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     });
   }
 
-  /** Opens and decides from now on, beginning with what nobody saw happen. */
+  /** Starts opening and deciding escalations, beginning with missed changes. */
   start({ agents, record }: DeskService): void {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
     this.#record = record;
@@ -77,7 +76,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     this.#forgetGone = this.#options.register.onGone(() => this.#queue.takeUp());
   }
 
-  /** Leaves the rest to the desk that is started next. */
+  /** Stops; the next desk handles the rest. */
   async close(): Promise<void> {
     this.#ending.abort();
     this.#unwatch();
@@ -85,19 +84,19 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     await this.settled();
   }
 
-  /** Waits until everything that has happened is in the escalations. */
+  /** Resolves once every change so far is reflected in the escalations. */
   settled(): Promise<void> {
     return this.#queue.settled();
   }
 
-  /** The escalation of the question that a run waits for an answer to. */
+  /** The escalation of a run's open interrupt. */
   async escalationOf({ interrupt }: AgentRun): Promise<Escalation | undefined> {
     if (interrupt === undefined) return undefined;
     await this.settled();
     return this.#queue.find(interrupt.interruptId);
   }
 
-  /** As what somebody may answer a run's question, or why not. */
+  /** Returns the authority by which a caller may answer a run, or the refusal. */
   authorityOver(
     run: AgentRun,
     { manifest, agentAnswers }: Pick<RemoteAgent, "manifest" | "agentAnswers">,
@@ -117,12 +116,12 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     return authorityOver(escalation ?? asIfOpened, asker, this.#options.policy);
   }
 
-  /** The operator who answers; undefined: whoever asks is none. */
+  /** The operator behind a request, or undefined. */
   operatorOf({ peer }: Pick<QueryCaller, "peer">): Operator | undefined {
     return operatorOf(peer, this.#options.policy);
   }
 
-  /** Notes who answers, until what was answered is known; the function takes the note back. */
+  /** Records the approval until its effect is known; the returned function removes it. */
   note(interruptId: string, approval: Approval): () => void {
     const { approvals } = this.#options;
     approvals.set(interruptId, approval);
@@ -131,7 +130,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     };
   }
 
-  /** Says that nobody decides yet. */
+  /** Defers the escalation. */
   async defer(interruptId: string, approval: Approval): Promise<void> {
     await this.settled();
     const escalation = this.#queue.find(interruptId);
@@ -140,7 +139,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
 
   waiting(): readonly AskRun[] {
     const { register } = this.#options;
-    // Of several nodes one asks people.
+    // Claimed, so that only one node opens the escalation.
     return register
       .interrupted()
       .map(
@@ -157,7 +156,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     const { register, approvals } = this.#options;
     const isAsked = (): boolean => register.find(runId)?.interrupt?.interruptId === interruptId;
     if (isAsked()) return undefined;
-    // An escalation may be heard of before the run that asks.
+    // The escalation may arrive here before the run that opened it.
     await register.catchUp();
     if (isAsked()) return undefined;
     return approvals.get(interruptId) ?? withoutApproval(register.find(runId));
@@ -182,7 +181,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
   }
 }
 
-/** Nobody here has said anything, and the run waits no more. */
+/** The verdict on a run that stopped waiting without an approval here. */
 function withoutApproval(run: AgentRun | undefined): InterruptVerdict {
   const isOn =
     run?.status === "pending" || run?.status === "success" || run?.interrupt !== undefined;
@@ -195,15 +194,15 @@ function withoutApproval(run: AgentRun | undefined): InterruptVerdict {
   return { status, reason, authority: "operator" };
 }
 
-/** The question of a run that an escalation is about. */
+/** The interrupt that an escalation is about. */
 export interface InterruptSubject {
   readonly runId: string;
   readonly interruptId: string;
 }
 
-/** As long as a run is kept that waits. */
+/** As long as a waiting run is kept. */
 const DEADLINE_MS = 30 * 24 * 3_600_000;
-/** The kind of its escalations, which tells them from others. */
+/** The kind of these escalations. */
 export const INTERRUPTS: QuestionKind<InterruptSubject> = {
   name: "agntcy",
   readSubject: ({ run_id: runId, interrupt_id: interruptId }) =>
@@ -213,7 +212,7 @@ export const INTERRUPTS: QuestionKind<InterruptSubject> = {
   nameOf: ({ interruptId }) => interruptId,
 };
 
-/** The question that a run waits for an answer to; undefined: it waits for nothing. */
+/** The question that an interrupted run asks; undefined for any other run. */
 function questionOf(
   run: AgentRun,
   { payload }: RunResult,
@@ -228,7 +227,7 @@ function questionOf(
     name: interruptId,
     request: {
       agentId: owner,
-      // The draft has no word for what needs somebody's approval; this is the nearest.
+      // The closest reason in the draft for a required approval.
       reason: "scope_limit",
       priority: "normal",
       context: {

@@ -1,7 +1,6 @@
 /**
- * Reads what a manifest says of its agent over the Agent Connect Protocol, and holds it to the
- * protocol's rules: an interrupt, a thread's state or a custom update is described exactly where the
- * agent has it.   Agent Connect Protocol "AgentACPSpec"
+ * Reads a manifest's ACP specs and checks the protocol's rules: interrupts, thread state and custom updates are
+ * described exactly if the agent supports them.   Agent Connect Protocol "AgentACPSpec"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
@@ -12,13 +11,13 @@ import { checkSchema } from "../../../schema/schema-check.ts";
 import type { AcpSpecs, Capabilities, Interrupt } from "./manifest.ts";
 
 const MAX_INTERRUPTS = 64;
-/** It becomes part of messages, and of what callers compare. */
+/** Types appear in messages, and callers compare them. */
 const INTERRUPT_TYPE = /^[\x21-\x7e]{1,128}$/;
 
-/** The addressee of an interrupt: this server's own word, which others pass over. */
+/** This server's own extension that names who answers an interrupt; others ignore it. */
 const ASKED = "x-agtp-asks";
 
-/** The specs, or nothing and every reason why. */
+/** Returns the specs, or undefined after reporting every fault. */
 export function readAcpSpecs(specs: DocumentPlace): AcpSpecs | undefined {
   const capabilities = readCapabilities(specs);
   const input = readSchema(specs, "input");
@@ -36,12 +35,12 @@ export function readAcpSpecs(specs: DocumentPlace): AcpSpecs | undefined {
   };
 }
 
-/** Newer OASF modules have other names for the same. */
+/** Also reads the member names of newer OASF modules. */
 function readCapabilities(specs: DocumentPlace): Capabilities | undefined {
   const written = specs.at("capabilities").record();
   if (written === undefined) return undefined;
   const { value } = written.at("streaming");
-  // In an OASF module it is flat.
+  // OASF modules have the streaming members flat.
   const streaming =
     typeof value === "object" ? written.at("streaming").optional?.record() : written;
   if (value !== undefined && typeof value !== "object") {
@@ -91,7 +90,7 @@ function readInterrupts(
   return interrupts;
 }
 
-/** With anything at all; what is wrong with it has been told. */
+/** Tells whether a list is non-empty; its faults have been reported. */
 function isFilled(written: unknown): boolean {
   return Array.isArray(written) && written.length > 0;
 }
@@ -117,14 +116,14 @@ function readCustomUpdate(specs: DocumentPlace, capabilities: Capabilities | und
   return readOptionalSchema(specs, name);
 }
 
-/** Its formats may be its own. */
+/** The manifest may use formats of its own. */
 const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
   ...AGENT_SCHEMA_BOUNDS,
   maxPatternSize: 4096,
   takesForeignFormats: true,
 };
 
-/** A schema that has to be there. */
+/** Reads a required schema. */
 function readSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
   const place = owner.at(name);
   const { value } = place;
@@ -139,7 +138,7 @@ function readOptionalSchema(owner: DocumentPlace, name: string): CompiledSchema 
   return owner.has(name) ? readSchema(owner, name) : undefined;
 }
 
-/** Generated manifests write null for a keyword that is not set; only these two may be null. */
+/** Removes null keywords, which generators write for unset ones; only `default` and `const` may be null. */
 function withoutNulls(schema: JsonRecord): JsonRecord {
   const members = Object.entries(schema).filter(
     ([name, value]) => value !== null || name === "default" || name === "const",

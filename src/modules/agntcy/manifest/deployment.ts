@@ -1,7 +1,7 @@
 /**
- * Reads the ways in which an agent can be had: a service that runs already, source code, or a container
- * image, named so that one can be chosen; the other agents that it needs, and the variables that it reads
- * from its environment.   Agent Manifest "Agent Deployment and Consumption", "Agent Dependencies"
+ * Reads how an agent can be had: the named deployment options (a running service, source code or a container image),
+ * the agents that it depends on, and its environment variables.   Agent Manifest "Agent Deployment and Consumption",
+ * "Agent Dependencies"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
@@ -20,10 +20,10 @@ const FRAMEWORKS: ReadonlyMap<string, string> = new Map([
   ["langgraph", "graph"],
   ["llamaindex", "path"],
 ]);
-/** An agent id becomes part of a URL. */
+/** Agent ids become part of a URL. */
 const AGENT_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Every option; one with a problem is left out. */
+/** Reads the options, leaving out those with a problem. */
 export function readOptions(written: readonly DocumentPlace[]): readonly DeploymentOption[] {
   const options: DeploymentOption[] = [];
   for (const one of written) {
@@ -52,7 +52,7 @@ function readOption(written: DocumentPlace): DeploymentOption | undefined {
     case "source_code":
       return readSourceCode(written) ? { type, ...named } : undefined;
     case "docker": {
-      // The published schema requires a protocol here and does not define it.
+      // The published schema requires `protocol` here without defining it.
       const protocol = written.at("protocol").optional?.record();
       if (protocol?.has("url") === true) readProtocol(protocol);
       return written.at("image").text() === undefined ? undefined : { type, ...named };
@@ -80,7 +80,7 @@ function readProtocol(protocol: DocumentPlace): RemoteService | undefined {
   };
 }
 
-/** Tells whether it is whole. */
+/** Tells whether a source code option is complete. */
 function readSourceCode(written: DocumentPlace): boolean {
   const url = written.at("url").text();
   const config = written.at("framework_config").record();
@@ -94,13 +94,13 @@ function readSourceCode(written: DocumentPlace): boolean {
   return true;
 }
 
-/** The most agents that one agent may need, and the most variables. */
+/** The maximum number of dependencies, and of variables. */
 export const MAX_DEPENDENCIES = 64;
 const MAX_VARIABLES = 256;
 const MAX_VALUE_DEPTH = 8;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 
-/** The dependencies; in the oldest shape each is a reference itself. */
+/** Reads the dependencies; in the oldest shape each is a bare reference. */
 export function readDependencies(
   written: readonly DocumentPlace[],
   isBareReference: boolean,
@@ -164,7 +164,7 @@ function readTexts(written: DocumentPlace): Readonly<Record<string, string>> {
   return Object.fromEntries(entries);
 }
 
-/** The variables that the agent reads. */
+/** Reads the environment variables of the agent. */
 export function readVariables(deployment: DocumentPlace): readonly EnvironmentVariable[] {
   return deployment
     .at("env_vars")

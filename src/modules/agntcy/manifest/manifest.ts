@@ -1,6 +1,6 @@
 /**
- * An AGNTCY Agent Manifest as this server works with it: what the three shapes in the wild have in
- * common, under the names of the newest.   Agent Manifest "Agent Manifest Structure"
+ * The model of an AGNTCY Agent Manifest: the common content of the three known shapes, named as in the newest.   Agent
+ * Manifest "Agent Manifest Structure"
  */
 
 import { type DocumentPlace, documentAt } from "../../../base/document-place.ts";
@@ -12,22 +12,22 @@ import type { CompiledSchema } from "../../../schema/schema.ts";
 const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
 export type ManifestShape = (typeof MANIFEST_SHAPES)[number];
 
-/** A manifest in which nothing is wrong. */
+/** A valid manifest. */
 export interface AgentManifest {
-  /** As problems name it. */
+  /** The file name in problems. */
   readonly file: string;
   readonly shape: ManifestShape;
   readonly name: string;
   readonly version: string;
   readonly description: string;
   readonly specs: AcpSpecs;
-  /** Empty for an ACP descriptor alone. */
+  /** Empty for a plain ACP descriptor. */
   readonly options: readonly DeploymentOption[];
   readonly environment: readonly EnvironmentVariable[];
   readonly dependencies: readonly Dependency[];
 }
 
-/** The abilities of the agent over ACP, and the schemas in each direction. */
+/** The ACP capabilities of an agent and its schemas. */
 export interface AcpSpecs {
   readonly capabilities: Capabilities;
   readonly input: CompiledSchema;
@@ -35,11 +35,11 @@ export interface AcpSpecs {
   readonly config: CompiledSchema;
   readonly customStreamingUpdate?: CompiledSchema;
   readonly threadState?: CompiledSchema;
-  /** In the manifest's order, which decides what an interrupt is taken for. */
+  /** In manifest order, as the first matching interrupt is taken. */
   readonly interrupts: readonly Interrupt[];
 }
 
-/** The schemas of an agent's specs, under the names that manifests have for them. */
+/** The schemas of an agent's specs, by their names in manifests. */
 export function schemasOf(specs: AcpSpecs): Readonly<Record<string, CompiledSchema["schema"]>> {
   const { input, output, config, threadState, customStreamingUpdate } = specs;
   return {
@@ -51,7 +51,7 @@ export function schemasOf(specs: AcpSpecs): Readonly<Record<string, CompiledSche
   };
 }
 
-/** The abilities of an agent's server; one that is not named is not there. */
+/** The capabilities of an agent's server; missing ones are false. */
 export interface Capabilities {
   readonly threads: boolean;
   readonly interrupts: boolean;
@@ -59,12 +59,12 @@ export interface Capabilities {
   readonly streaming: { readonly values: boolean; readonly custom: boolean };
 }
 
-/** A question that a run may stop for. */
+/** A kind of question that interrupts a run. */
 export interface Interrupt {
   readonly type: string;
   readonly payload: CompiledSchema;
   readonly resume: CompiledSchema;
-  /** True if it asks the agent that began the run; otherwise it asks people. */
+  /** True if the agent that began the run is asked; otherwise people are. */
   readonly asksAgent: boolean;
 }
 
@@ -73,43 +73,43 @@ export type DeploymentOption =
   | { readonly type: "source_code"; readonly name?: string }
   | { readonly type: "docker"; readonly name?: string };
 
-/** The place of an agent that is available already. */
+/** An agent that already runs as a service. */
 export interface RemoteService {
-  /** As it is written; what may be called is decided when it is. */
+  /** As written; checked when the agent is declared. */
   readonly url: string;
-  /** Undefined: the agent is looked for by name and version. */
+  /** Undefined if the agent is found by name and version. */
   readonly agentId?: string;
   /** An OpenAPI security scheme. */
   readonly authentication?: JsonRecord;
 }
 
-/** A variable that the agent reads. */
+/** An environment variable that the agent reads. */
 export interface EnvironmentVariable {
   readonly name: string;
   readonly isRequired: boolean;
   readonly defaultValue?: string;
 }
 
-/** Another agent that this one needs. */
+/** Another agent that this one requires. */
 export interface Dependency {
-  /** The name that this manifest has for it. */
+  /** Its name in this manifest. */
   readonly name: string;
   readonly ref: { readonly name: string; readonly version: string; readonly url?: string };
   readonly option?: string;
   readonly values: EnvironmentValues;
-  /** The place in the manifest that says so. */
+  /** The JSON Pointer of the dependency. */
   readonly pointer: string;
 }
 
-/** Values of variables for an agent, and for those that it depends on, by their names. */
+/** Variables of an agent and, by name, of its dependencies. */
 export interface EnvironmentValues {
   readonly values: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, EnvironmentValues>>;
 }
 
-/** The longest text of a manifest. */
+/** The maximum length of a text. */
 export const MAX_TEXT_LENGTH = 4096;
-/** A hostile manifest may be wrong in a hundred thousand places. */
+/** Bounded, as a hostile manifest may have a hundred thousand faults. */
 const MAX_PROBLEMS = 100;
 
 const STYLE: DocumentStyle = {
@@ -121,8 +121,8 @@ const STYLE: DocumentStyle = {
 };
 
 /**
- * The root of a manifest; problems name it `file`. Null is the same as absent, as generated documents have
- * it; members that nobody knows are left alone.
+ * The root of a manifest, named `file` in problems. Null counts as absent, as generators write it; unknown members are
+ * ignored.
  */
 export function manifestRoot(value: unknown, file: string, problems: Problem[]): DocumentPlace {
   return documentAt(value, { file, key: "" }, problems, { style: STYLE, most: MAX_PROBLEMS });

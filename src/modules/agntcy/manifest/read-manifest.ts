@@ -1,8 +1,7 @@
 /**
- * Reads an AGNTCY Agent Manifest in any of the three shapes in the wild: the published samples
- * (`specs`, `deployments`, `dependencies`), the workflow server's first schema (`specs`,
- * `deployment`), and the OASF record whose runtime extension has both. Answers with one model, or
- * with everything that is wrong, under JSON Pointers.
+ * Reads an AGNTCY Agent Manifest in any of the three known shapes: the published samples (`specs`, `deployments`,
+ * `dependencies`), the workflow server's first schema (`specs`, `deployment`), and the OASF record with both in its
+ * runtime extension. Returns one model, or every problem by JSON Pointer.
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, isTexts, quoteValue } from "../../../base/json-value.ts";
@@ -12,31 +11,31 @@ import { readAcpSpecs } from "./acp-specs.ts";
 import { MAX_DEPENDENCIES, readDependencies, readOptions, readVariables } from "./deployment.ts";
 import { type AgentManifest, type ManifestShape, manifestRoot } from "./manifest.ts";
 
-/** The largest manifest that is read. */
+/** The maximum size of a manifest. */
 export const MAX_MANIFEST_BYTES = 1_048_576;
 
-/** The manifest, unless one of the problems is an error. */
+/** The manifest, absent if a problem is an error. */
 export interface ReadManifest {
   readonly manifest?: AgentManifest;
   readonly problems: readonly Problem[];
 }
 
-/** The parts of a manifest by name, in any of its shapes. */
+/** The parts of a manifest, independent of its shape. */
 interface Sections {
   readonly shape: ManifestShape;
-  /** Name and version, and the description where it stands beside them. */
+  /** The name, version and adjacent description. */
   readonly identity:
     | { readonly ref: DocumentPlace; readonly description: DocumentPlace }
     | undefined;
   readonly specs: DocumentPlace | undefined;
   readonly options: readonly DocumentPlace[];
   readonly dependencies: readonly DocumentPlace[];
-  /** The deployment whose `env_vars` are the agent's. */
+  /** The deployment that has the agent's `env_vars`. */
   readonly deployment: DocumentPlace | undefined;
 }
 
 const MAX_OPTIONS = 64;
-/** Names are shown, compared and made into names of variables. */
+/** Names are shown, compared and turned into variable names. */
 const NAME = /^[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?$/;
 
 /** Reads the text of a manifest; problems name it `file`. */
@@ -83,7 +82,7 @@ function findSections(root: DocumentPlace): Sections | undefined {
   return { ...common, shape: "deployment-manifest", ...deploymentSections(deployment) };
 }
 
-/** Beside the newer shape an empty list of the older one says nothing: tools write it. */
+/** Tools write an empty list of the older shape next to the newer one; it is ignored. */
 function isThere(root: DocumentPlace, name: string, isNewer: boolean): boolean {
   const { value } = root.at(name);
   const isNothing = isNewer && Array.isArray(value) && value.length === 0;
@@ -134,7 +133,7 @@ function readSections(
   return { file, shape, name, version, description, specs, options, environment, dependencies };
 }
 
-/** An ACP descriptor alone says how to talk to its agent, and not where. */
+/** Warns that a plain ACP descriptor does not say where its agent is. */
 function noteMissingOptions(
   shape: ManifestShape,
   { deployment }: Pick<Sections, "deployment">,
@@ -161,9 +160,9 @@ function readName(owner: DocumentPlace, member: "name" | "version"): string | un
   return owner.at(member).fail(`is ${quoteValue(text)}, ${expected}`);
 }
 
-/** The extension that a manifest is in. */
+/** The name of the runtime extension. */
 export const RUNTIME_EXTENSION = "schema.oasf.agntcy.org/features/runtime/manifest";
-/** Its other names: the SDK's own example has an older one, and modules have newer ones. */
+/** Its other names: an older one in the SDK's example, and newer ones in modules. */
 const RUNTIME_MODULES: ReadonlySet<unknown> = new Set([
   RUNTIME_EXTENSION,
   "oasf.agntcy.org/feature/runtime/manifest",
@@ -172,12 +171,12 @@ const RUNTIME_MODULES: ReadonlySet<unknown> = new Set([
   "integration/acp_manifest",
   "acp_manifest",
 ]);
-/** Tells whether a manifest is in the extension, or module, of a name. */
+/** Tells whether an extension or module of this name contains a manifest. */
 export function isRuntimeExtension(name: unknown): boolean {
   return RUNTIME_MODULES.has(name);
 }
 
-/** The annotation that says where an agent is reached over AGTP. */
+/** The annotation with an agent's AGTP address. */
 export const AGTP_ANNOTATION = "agtp.uri";
 const LOCATOR_TYPES = [
   ...["binary", "unspecified", "helm-chart", "helm_chart", "docker-image", "docker_image"],
@@ -185,10 +184,7 @@ const LOCATOR_TYPES = [
 ];
 const MAX_ITEMS = 256;
 
-/**
- * The data of the extension that a manifest is in, found by its name wherever it stands among the others,
- * with everything that is wrong around it reported.
- */
+/** Finds the data of the runtime extension by name, and reports faults in the record around it. */
 function readRecord(root: DocumentPlace): DocumentPlace | undefined {
   root.at("schema_version").text();
   readAuthors(root);
@@ -212,7 +208,7 @@ function readSkills(root: DocumentPlace): void {
   for (const skill of root.at("skills").records({ most: MAX_ITEMS })) {
     const { value } = skill.at(["class_uid", "id"]);
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) continue;
-    // Records since 0.8 name a skill.
+    // Since record version 0.8, skills have a name instead.
     if (typeof skill.at("name").value === "string") continue;
     skill.at("class_uid").fail("must be a whole number");
   }

@@ -1,6 +1,6 @@
 /**
- * The runs of AGNTCY agents: each is changed only where it stands as the change expects, with its result
- * and the events that say so. And the threads that runs belong to.   Agent Connect Protocol "Thread"
+ * The register of AGNTCY runs: a change requires an expected status, and is stored atomically with its result and
+ * events. Also the threads that runs belong to.   Agent Connect Protocol "Thread"
  */
 import type { Ends } from "../../../base/deadline.ts";
 import { mayHold } from "../../../base/fair-shares.ts";
@@ -28,7 +28,7 @@ import {
   type RunState,
 } from "./run.ts";
 
-/** A run that is about to begin. */
+/** A run before it begins. */
 export type WantedRun = Pick<
   AgentRun,
   | "runId"
@@ -47,7 +47,7 @@ type BegunRun = Pick<
   "upstreamAgentId" | "upstreamRunId" | "deadlineAt" | "mayLackEvents"
 >;
 
-/** The members of a run that change; undefined takes a member away. */
+/** The members of a run to change; undefined removes one. */
 export type RunChange = {
   readonly [Member in ChangingMember]?: AgentRun[Member] | undefined;
 };
@@ -60,7 +60,7 @@ type ChangingMember =
   | "isAnswerSent"
   | "mayLackEvents";
 
-/** How a run has to stand for its change, and what goes with that. */
+/** The precondition of a change, and what is stored with it. */
 interface ChangeOptions extends Pick<StepOptions, "isHolders"> {
   readonly expected: readonly RunState[];
   readonly result?: RunResult;
@@ -72,12 +72,12 @@ type KeptEvent = RunEvent & NumberedEvent;
 const ACTIVE_PER_OWNER = 64;
 const ACTIVE_PER_BASE = 128;
 const MAX_EVENT_BYTES = 65_536;
-/** A taker of a place waits for this turn: places are counted over owners and agents. */
+/** Admissions are serialized, since places are counted across owners and agents. */
 const PLACES = "places";
 
 export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   readonly #store: Store;
-  /** The ids of those that are beginning in this process. */
+  /** The runs that this process is beginning. */
   readonly #beginning = new Set<string>();
 
   constructor(store: Store, parts: RegisterParts<AgentRun, KeptEvent>) {
@@ -85,12 +85,12 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     this.#store = store;
   }
 
-  /** Lists the runs that wait for an answer, the oldest first. */
+  /** Lists the runs that wait for an answer, oldest first. */
   interrupted(): readonly AgentRun[] {
     return this.inPhase("waiting");
   }
 
-  /** One that is beginning is not there yet. */
+  /** Hides runs that have not begun. */
   override find(runId: string): AgentRun | undefined {
     const run = super.find(runId);
     return run?.isBeginning === true ? undefined : run;
@@ -110,9 +110,9 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   }
 
   /**
-   * Takes a place for a run before its server is asked; of whoever is asked at the same time, on whichever node,
-   * one is first. `busy`: a run of its thread is not over. `full`: too many are under way, of the caller or
-   * with the agent, of whose places nobody takes more than are left free.
+   * Reserves a place for a run before its server is called; concurrent requests on all nodes are serialized. `busy`:
+   * the thread has an unfinished run. `full`: the caller or the agent has too many, or the caller would take more
+   * places than are left free.
    */
   async take(wanted: WantedRun): Promise<"added" | "busy" | "full"> {
     const now = this.now();
@@ -139,7 +139,7 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     }
   }
 
-  /** Keeps a run that has its place, and has begun; undefined: it is not there any more. */
+  /** Stores a begun run in its place; undefined if the place is gone. */
   async keep(runId: string, begun: BegunRun): Promise<AgentRun | undefined> {
     const kept = await this.advance(runId, ({ isBeginning, ...run }) => {
       const now = this.now();
@@ -150,20 +150,20 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     return kept;
   }
 
-  /** Gives back the place of a run that did not begin; one that has begun stays. */
+  /** Releases the place of a run that did not begin; begun runs are kept. */
   async giveBack(runId: string): Promise<void> {
     this.#beginning.delete(runId);
     if (super.find(runId)?.isBeginning === true) await this.delete(runId);
   }
 
-  /** The run of a thread that is not over. */
+  /** The unfinished run of a thread. */
   busyIn(threadId: string): AgentRun | undefined {
     return this.inPhase("active", "waiting").find((run) => run.threadId === threadId);
   }
 
   #hasPlace(wanted: WantedRun): boolean {
     const owner = ownerOf(wanted);
-    // A run whose agent is served no more is followed by nobody, and ended by nobody.
+    // Past its deadline, a run of an agent no longer served has no follower to end it.
     const isHeld = (run: AgentRun): boolean =>
       run.isBeginning === true || run.deadlineAt > this.now();
     const active = this.inPhase("active")
@@ -175,8 +175,8 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   }
 
   /**
-   * Changes a run that stands as expected; undefined: it does not, and nothing changed.
-   * @throws HolderLostError where another node follows it, of a change that is its follower's
+   * Changes a run if its status is expected; undefined if it is not.
+   * @throws HolderLostError for a follower's change if another node follows the run
    */
   change(
     runId: string,
@@ -198,8 +198,8 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   }
 
   /**
-   * Keeps what is told of a run, as much as there is room for.
-   * @throws HolderLostError where another node follows it, of what its follower is told
+   * Stores events of a run while there is room.
+   * @throws HolderLostError for a follower's events if another node follows the run
    */
   async record(
     runId: string,
@@ -213,13 +213,13 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     await this.advance(runId, decide, { isHolders });
   }
 
-  /** Resolves when a run is not under way any more, or when the wait is ended. */
+  /** Resolves once a run is no longer pending, or the wait ends. */
   stopped(runId: string, wait: Ends): Promise<void> {
     return this.until(runId, () => this.find(runId)?.status !== "pending", wait);
   }
 }
 
-/** Opens what an earlier process kept. */
+/** Opens the stored runs. */
 export async function openAgentRuns(store: Store, holders: Holders): Promise<AgentRuns> {
   return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, AGENT_RUNS, { holders }));
 }
@@ -233,7 +233,7 @@ function statusEvent({ status, updatedAt, error }: AgentRun): RunEvent {
   return { type: "status", status, ...(error === undefined ? {} : { code: error.code }), at };
 }
 
-/** The event, or that there was one which is too large to be kept. */
+/** Replaces an event that is too large by a note of its size. */
 function fitEvent(event: RunEvent): RunEvent {
   const bytes = sizeOf(event);
   if (bytes <= MAX_EVENT_BYTES) return event;
@@ -244,29 +244,29 @@ function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Without members that are undefined. */
+/** Removes undefined members. */
 function compact(run: { readonly [Member in keyof AgentRun]: AgentRun[Member] | undefined }) {
   const members = Object.entries(run).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members) as unknown as AgentRun;
 }
 
-/** A caller that is not known can be another each time, but not from elsewhere. */
+/** An unknown caller may change its name, so its origin is its owner. */
 function ownerOf({ owner, stranger }: Pick<AgentRun, "owner" | "stranger">): TaskOwner {
   return { key: stranger ?? owner, isKnown: stranger === undefined };
 }
 
-/** A thread that a caller keeps with an agent, under an id of this server's making. */
+/** A caller's thread at an agent, with an id of this server. */
 export interface AgentThread {
   readonly threadId: string;
   readonly base: string;
-  /** The Agent-ID that created it. */
+  /** The Agent-ID of its creator. */
   readonly owner: string;
   readonly upstreamThreadId: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
 
-/** Opens the threads that an earlier process kept; the oldest of a caller makes room for another. */
+/** Opens the stored threads; a new one may displace its owner's oldest. */
 export function openThreads(store: Store): Promise<Collection<AgentThread>> {
   return Collection.open(store, {
     name: "agntcy-threads",

@@ -1,31 +1,31 @@
 /**
- * Waits until an agent's server has come to a verdict on a run, however often it takes. An `error` is
- * not believed at once: the server tries a failed run again, and the next answer may be a success.
+ * Waits for a server's verdict on a run with repeated calls. An `error` is not final at first: the server retries
+ * failed runs, and may then report a success.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Verdict } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpClient, RunAddress } from "../acp/acp-client.ts";
 
-/** The message about a run that its server has lost. */
+/** The message for a run that its server has lost. */
 export const FORGOTTEN = "the upstream knows nothing of the run any more";
 
-/** An answer that means nothing may be one that broke on the way. */
+/** Unreadable answers that are retried, as they may have been cut in transit. */
 const MEANINGLESS_LOOKS = 2;
 
-/** One request that waits is open for as long. */
+/** The duration of one waiting request. */
 export const WAIT_MS = 30_000;
-/** The pause after an answer that nothing has happened yet. */
+/** The pause after an answer without a verdict. */
 export const PENDING_MS = 500;
-/** After each `error`, before it is looked at again; then it is believed. */
+/** The pauses after each `error`; the next one is final. */
 const ERRORS_MS: readonly number[] = [300, 700, 1500];
-/** After each call that came to nothing; then the server is given up. */
+/** The pauses after each failed call; then the server is given up. */
 export const FAILURES_MS: readonly number[] = [200, 400, 800, 1600, 3200];
 
-/** The verdict, or the failure that is left. Rejects when the signal ends it. */
+/** A verdict, or the last failure. */
 type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
 
-/** Waits; the signal bounds it. */
+/** Waits for the verdict; rejects if the signal is aborted. */
 export async function awaitVerdict(
   client: AcpClient,
   address: RunAddress,
@@ -62,7 +62,7 @@ export async function awaitVerdict(
   }
 }
 
-/** The server's word on the run where it could not say how it ended. */
+/** Asks for the run's status if waiting failed. */
 async function lookUp(
   client: AcpClient,
   address: RunAddress,
@@ -76,17 +76,17 @@ async function lookUp(
     const isGone = failure.status === 404 && run.status === 404;
     return isGone ? { ...failure, message: FORGOTTEN } : undefined;
   }
-  // Its server cannot say for what: the manifest may.
+  // The interrupt is unknown here, but the manifest may have only one.
   if (run.value.status === "interrupted") return { kind: "interrupted", interrupt: undefined };
   return run.value.status === "pending" && isSlow(failure) ? "pending" : undefined;
 }
 
-/** It waits longer than the request does, or than something on the way lets it. */
+/** Tells whether the run takes longer than the request, or a proxy, allows. */
 function isSlow({ error, status }: AcpFailure): boolean {
   return error === "upstream_timeout" || status === 504;
 }
 
-/** It was answered, and means nothing: asking again and again would not make it mean more. */
+/** Tells whether an answer is unreadable, which repeating will not change. */
 function isMeaningless({ error, status = 0 }: AcpFailure): boolean {
   return error === "upstream_malformed_response" || (status >= 200 && status < 400);
 }

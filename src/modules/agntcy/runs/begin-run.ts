@@ -1,11 +1,9 @@
 /**
- * Begins a run with an agent's server, and answers its id there. Servers of today cannot create a run
- * on a thread without waiting for it, and answer no id when it stops to ask: there the run is begun
- * by waiting, and found among the thread's by this server's own id, which every run carries. Elsewhere
- * the call that creates a run streams it at once: whoever listens a moment later has missed what an agent
- * says first. Its server names the run in what it streams, and where it streams nothing yet, among the
- * runs that it can be asked for; one that cannot be asked is not begun so.
- * Agent Connect Protocol "Create a stateless run and stream its output"
+ * Begins a run at an agent's server and returns the server's id of it. Current servers cannot create a run on a thread
+ * without waiting for it, and return no id when it is interrupted: there the run is created by waiting, and found among
+ * the thread's by this server's id in its metadata. Other runs are streamed from their creation, as a later listener
+ * would miss an agent's first events. The server names such a run in its stream or, before that, in its list of runs;
+ * servers without that list are not used so. Agent Connect Protocol "Create a stateless run and stream its output"
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Deadline } from "../../../base/deadline.ts";
@@ -15,30 +13,27 @@ import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
 import { FAILURES_MS, PENDING_MS, WAIT_MS } from "./await-verdict.ts";
 import { RunStream } from "./run-stream.ts";
 
-/** The member of a run's metadata that holds this server's id of it. */
+/** The metadata member with this server's id of a run. */
 const RUN_ID_MEMBER = "agtp_run_id";
 
-/** After a call that failed: the run may come into its server's list a moment later. */
+/** The delays of final lookups: after a failure, the run may be listed late. */
 const LAST_LOOKS_MS = [0, 250, 500];
 
 interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
-  /** True if the agent tells what happens in its runs. */
+  /** True if the agent streams events. */
   readonly isStreaming: boolean;
   /** This server's id of the run. */
   readonly runId: string;
-  /** Of whoever waits for the beginning. */
+  /** The signal of the caller that waits for the beginning. */
   readonly signal: AbortSignal;
-  /**
-   * The longest that a server may take which answers only when the run is over, and the signal that
-   * ends it.
-   */
+  /** The bound on a server that answers only when the run is over, and the signal that ends the call. */
   readonly timeoutMs: number;
   readonly closing: AbortSignal;
 }
 
-/** Begins it. */
+/** Begins the run. */
 export async function beginRun(beginning: Beginning): Promise<AcpOutcome<BegunRun>> {
   const { runId, isStreaming } = beginning;
   const metadata = { ...beginning.creation.metadata, [RUN_ID_MEMBER]: runId };
@@ -57,12 +52,12 @@ async function begin(beginning: Beginning): Promise<AcpOutcome<string>> {
   if (created.kind === "ok") return idOf(created.value.runId);
   const { threadId } = creation;
   if (threadId === undefined || !isUnable(created)) return created;
-  // A server that fails may have begun it all the same: twice would be worse than not at all.
+  // A failing server may have created the run, which must not be created twice.
   const begun = await findOnThread(beginning, threadId, [0]);
   return begun ?? beginByWaiting(beginning, { ...creation, threadId });
 }
 
-/** The server has no such call, or trips over it. */
+/** Tells whether the server lacks the call or fails on it. */
 function isUnable({ status = 0 }: AcpFailure): boolean {
   return status >= 500 || status === 405;
 }
@@ -74,13 +69,13 @@ async function beginByWaiting(
   const { client, timeoutMs, closing } = beginning;
   const { threadId } = creation;
   const looking = new Deadline({ signals: [beginning.signal] });
-  // Where the run is found first, this goes on until it is over, and nobody needs the answer.
+  // This continues until the run is over, even if the run is found first.
   const waited = client.runOnThread(creation, timeoutMs, closing).then(async (answer) => {
     if (answer.kind === "ok") {
       const { run } = answer.value;
       return run === undefined ? malformed("names no run") : idOf(run.runId);
     }
-    // Servers trip over runs that stop to ask; the run is there, if not in their list at once.
+    // Some servers fail on interrupted runs; the run exists, and may be listed late.
     return isUnable(answer)
       ? ((await findOnThread(beginning, threadId, LAST_LOOKS_MS)) ?? answer)
       : answer;
@@ -93,7 +88,7 @@ async function beginByWaiting(
   }
 }
 
-/** Looks until the run is there; a server that does not list it may still answer when it is over. */
+/** Looks until the run is listed; a server without the list may still answer when it is over. */
 async function keepLooking(beginning: Beginning, threadId: string): Promise<AcpOutcome<string>> {
   let pausesMs = FAILURES_MS;
   while (!beginning.signal.aborted) {
@@ -108,7 +103,7 @@ function idOf(runId: string): AcpOutcome<string> {
   return { kind: "ok", value: runId };
 }
 
-/** Looks after each pause; undefined: it is not there, or nobody waits any more. */
+/** Looks after each pause; undefined if not found or aborted. */
 async function findOnThread(
   { client, runId, signal }: Beginning,
   threadId: string,
@@ -125,22 +120,22 @@ async function findOnThread(
   return undefined;
 }
 
-/** A run that is under way. */
+/** A run that has begun. */
 export interface BegunRun {
-  /** The server's id of it. */
+  /** The server's id of the run. */
   readonly upstreamRunId: string;
-  /** Undefined: nobody has listened to it from its first moment on. */
+  /** Undefined if it was not streamed from the beginning. */
   readonly stream?: RunStream;
 }
 
-/** Before the first look: most agents say something soon. */
+/** The delay of the first lookup, as most agents say something sooner. */
 const FIRST_LOOK_MS = 50;
-/** Runs that have stopped are where a stream has ended without a word. */
+/** The statuses to search if a stream ended without naming its run. */
 const STOPPED: readonly AcpRunStatus[] = ["interrupted", "success", "error", "timeout", "pending"];
-/** Statuses of a call that is not there; others may pass. */
+/** Statuses of a missing call; others may be temporary. */
 const UNABLE: ReadonlySet<number> = new Set([400, 404, 405, 422, 500, 501]);
 
-/** Begins it. Undefined: the server cannot do it so, and nothing has begun. */
+/** Begins the run by streaming; undefined if the server cannot and nothing has begun. */
 async function beginByStreaming(beginning: Beginning): Promise<AcpOutcome<BegunRun> | undefined> {
   const { client, creation, signal } = beginning;
   if (!(await isAble(client, creation.agentId, signal))) return undefined;
@@ -153,11 +148,11 @@ async function beginByStreaming(beginning: Beginning): Promise<AcpOutcome<BegunR
   const leave = (): void => stream.close();
   signal.addEventListener("abort", leave, { once: true });
   const looking = new Deadline({ signals: [signal] });
-  // Servers that send nothing before the agent says something are asked meanwhile.
+  // Looks the run up meanwhile, as some servers send nothing before the agent does.
   const looked = lookFor({ ...beginning, signal: looking.signal });
   try {
     await Promise.race([stream.opened, looked]);
-    // Closed with the signal, it says why it was not opened.
+    // The closed stream reports why it did not open.
     if (signal.aborted) await stream.opened;
     if (failure !== undefined) {
       looking.abort();
@@ -185,13 +180,13 @@ function remember(client: AcpClient, failure: AcpFailure | undefined): void {
   else if (UNABLE.has(failure.status ?? 0)) client.beginsByStreaming = false;
 }
 
-/** A server that says no has begun nothing; of one that trips, nobody knows, and it is looked up. */
+/** A refusal (4xx) means that nothing has begun; after other failures the run is looked up. */
 async function afterFailure(
   beginning: Beginning,
   failure: AcpFailure,
 ): Promise<AcpOutcome<BegunRun> | undefined> {
   const { status } = failure;
-  // The fault of the run itself is said again by the plainer call.
+  // With 422 the run itself is at fault, as the plain call will show.
   if (status !== 422) remember(beginning.client, failure);
   if (status !== undefined && status >= 400 && status < 500) return undefined;
   const upstreamRunId = await findRun(beginning, STOPPED);
@@ -199,7 +194,7 @@ async function afterFailure(
   return status !== undefined && status >= 500 ? undefined : failure;
 }
 
-/** The server's id of the run, by whichever way tells it first. */
+/** The server's id of the run, from the stream or the lookup, whichever is first. */
 async function nameOf(
   stream: RunStream,
   looked: Promise<string | undefined>,
@@ -209,7 +204,7 @@ async function nameOf(
   return first === undefined && !beginning.signal.aborted ? findRun(beginning, STOPPED) : first;
 }
 
-/** Looks among the runs that are under way, and then among all; undefined only when it is ended. */
+/** Searches pending runs, then those of every status; undefined only if aborted. */
 async function lookFor(beginning: Beginning): Promise<string | undefined> {
   const { signal } = beginning;
   let statuses: readonly AcpRunStatus[] = ["pending"];
@@ -223,7 +218,7 @@ async function lookFor(beginning: Beginning): Promise<string | undefined> {
 }
 
 /**
- * The server's id of the run; a run may go from one status to another between two questions, so all are asked twice.
+ * Finds the server's id of the run. Several statuses are searched twice, as a run may change status between searches.
  */
 async function findRun(
   { client, creation, runId, signal }: Beginning,

@@ -1,7 +1,6 @@
 /**
- * Follows runs until they have come to something, whoever asks meanwhile: those that begin, those
- * that go on after an interrupt, and those that an earlier process left under way. One that takes
- * longer than the operator allows is given up, and called off where its server can.
+ * Follows runs until they have an outcome, independent of callers: new runs, resumed ones, and those left by an earlier
+ * process. A run beyond its time limit is given up, and cancelled if its server supports that.
  */
 import { Deadline, raceAbort, within } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
@@ -30,21 +29,21 @@ interface FollowerOptions {
 }
 
 const CANCEL_TIMEOUT_MS = 5_000;
-/** A run whose time was over while nobody followed it may have come to something in time. */
+/** The minimum time to follow a run, which may have ended in time while nobody followed it. */
 const LAST_LOOK_MS = 3_000;
-/** A step of a run that this process follows, and no other. */
+/** The option of steps that only the run's holder may take. */
 const FOLLOWING = { isHolders: true } as const;
 
 export class RunFollower implements RunExecutor {
   readonly concurrent: number = Infinity;
-  /** Looks again at runs that have stopped. */
+  /** Reviews settled runs. */
   readonly review: RunReview;
   readonly #register: AgentRuns;
   readonly #log: FollowerOptions["log"];
   readonly #closing = new AbortController();
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
   #stop: () => void = () => undefined;
-  /** By run, the stream that it was begun by. */
+  /** The streams that runs were begun with, by run. */
   readonly #streams = new Map<string, RunStream>();
 
   constructor({ register, log }: FollowerOptions) {
@@ -54,7 +53,7 @@ export class RunFollower implements RunExecutor {
     this.review = new RunReview({ register, follow, closing: this.#closing.signal });
   }
 
-  /** Takes up everything that is under way with these agents, and what others have to leave. */
+  /** Resumes following pending runs of these agents, and takes over those that other nodes lose. */
   start(agents: readonly RemoteAgent[]): void {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
     const register = this.#register;
@@ -67,15 +66,15 @@ export class RunFollower implements RunExecutor {
     });
   }
 
-  /** Follows a run under the deployment that is served then; `begun` is the stream that it was begun by. */
+  /** Enqueues a run to be followed; `begun` is the stream that it was begun with. */
   follow(run: AgentRun, begun?: RunStream): void {
-    // A request that outlives its configuration may still begin a run.
+    // A request may begin a run after its deployment was closed.
     if (this.#closing.signal.aborted) begun?.close();
     else if (begun !== undefined) this.#streams.set(run.runId, begun);
     this.#register.enqueue(run);
   }
 
-  /** Where the store cannot keep the answer of the run's server, that is asked once more. */
+  /** Follows a run. If the verdict cannot be stored, the server is asked again later. */
   async execute(runId: string): Promise<void> {
     const begun = this.#streams.get(runId);
     this.#streams.delete(runId);
@@ -87,7 +86,7 @@ export class RunFollower implements RunExecutor {
     this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
   }
 
-  /** Leaves what is under way to whoever comes next. */
+  /** Stops; the next process or deployment continues. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("the server is closing"));
     this.#stop();
@@ -95,7 +94,7 @@ export class RunFollower implements RunExecutor {
     for (const stream of this.#streams.values()) stream.close();
   }
 
-  /** The process that was to begin it is gone, and nobody has its id. */
+  /** Releases the place of a run whose beginning process is gone: its server's id is unknown. */
   #giveBack({ runId }: AgentRun): void {
     this.#register.giveBack(runId).catch((error: unknown) => this.reportFault(error, runId));
   }
@@ -107,7 +106,7 @@ export class RunFollower implements RunExecutor {
       begun?.close();
       return;
     }
-    // A clock that stepped back meanwhile gives nobody more time than was asked for.
+    // Bounded by the full timeout, in case the clock was set back.
     const timeoutMs = Math.min(
       agent.timeoutMs,
       Math.max(LAST_LOOK_MS, run.deadlineAt - Date.now()),
@@ -146,18 +145,18 @@ export class RunFollower implements RunExecutor {
 interface OutcomeContext {
   readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;
-  /** Ends it; then this rejects. */
+  /** Rejects the wait when aborted. */
   readonly signal: AbortSignal;
 }
 
-/** An event before somebody listens is lost, so the verdict waits a moment for the stream. */
+/** How long the verdict waits for the stream to open, since earlier events would be lost. */
 const STREAM_OPENING_MS = 1_000;
-/** A stream may say what it has left after its run has ended. */
+/** How long a stream may send its rest after the run has ended. */
 const STREAM_GRACE_MS = 250;
 
 /**
- * Obtains the outcome of a run that is under way: its stream is listened to where the agent has
- * one, and its server is asked for the verdict, whatever the stream does.
+ * Obtains the outcome of a pending run: streams its events if the agent supports it, and asks for the verdict
+ * regardless of the stream.
  */
 async function obtainOutcome(
   run: AgentRun,
@@ -185,7 +184,7 @@ async function obtainOutcome(
   }
 }
 
-/** Listens to a run that is under way already: only what comes from now on is heard. */
+/** Streams a run that is already pending; earlier events are lost. */
 function joinStream(
   { runId, upstreamRunId }: AgentRun,
   { client, manifest }: RemoteAgent,
@@ -213,9 +212,8 @@ async function atMost<T>(
 }
 
 /**
- * The change of a run by the verdict of an agent's server. The manifest's schemas are the contract:
- * an output that they do not describe is the server's mistake, and they tell which question an
- * interrupt asks.
+ * The change that a verdict makes to a run. The manifest's schemas are binding: an undeclared output is the server's
+ * fault, and interrupts are identified by them.
  */
 interface RunOutcome {
   readonly change: RunChange;
@@ -224,7 +222,7 @@ interface RunOutcome {
 
 const MAX_FAULT_LENGTH = 300;
 
-/** The outcome of anything but `pending`. */
+/** The outcome of a final verdict. */
 function takeVerdict(
   verdict: Exclude<Verdict, { readonly kind: "pending" }>,
   specs: AcpSpecs,
@@ -271,8 +269,8 @@ function takeInterrupt(written: unknown, interrupts: readonly Interrupt[]): RunO
 }
 
 /**
- * Servers wrap what an interrupt holds in its type; one that only has what it holds is taken for the
- * first type that describes it, as they do themselves. One that says nothing can only be the only one.
+ * Identifies an interrupt. Servers wrap the payload in its type; an unwrapped payload has the first type whose schema
+ * it satisfies, as for the servers. Without a payload, only a sole declared interrupt can be meant.
  */
 function identifyInterrupt(
   written: unknown,

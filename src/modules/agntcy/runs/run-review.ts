@@ -1,6 +1,6 @@
 /**
- * Looks whether a run's server has changed its mind: an `error` may have become a success, and an
- * interrupt may have been answered where the agent runs. Then the run is followed again.
+ * Checks if a run's server has changed its verdict: an `error` may have become a success, and an interrupt may have
+ * been answered at the server. The run is then followed again.
  */
 
 import { within } from "../../../base/deadline.ts";
@@ -13,12 +13,12 @@ import { type AgentRun, addressOf } from "./run.ts";
 
 interface ReviewOptions {
   readonly register: AgentRuns;
-  /** Ends every look. */
+  /** Aborted on closing; ends every check. */
   readonly closing: AbortSignal;
   follow(run: AgentRun): void;
 }
 
-/** One look at a run that may have changed, how often there may be one, and for how long. */
+/** The timeout of a check, the pause between checks of a run, and how long an error is checked. */
 const LOOK_TIMEOUT_MS = 3_000;
 const LOOK_PAUSE_MS = 1_000;
 const DOUBT_MS = 3_600_000;
@@ -32,7 +32,7 @@ export class RunReview {
     this.#options = options;
   }
 
-  /** The run as its server has it now; one that goes on is followed for a moment first. */
+  /** Returns the run as its server has it now; if it continues, waits briefly for its outcome. */
   async reconsider(
     run: AgentRun,
     agent: RemoteAgent,
@@ -41,7 +41,7 @@ export class RunReview {
   ): Promise<AgentRun> {
     const { closing } = this.#options;
     if (!isDoubtful(run) || closing.aborted) return run;
-    // The caller that answers its question finds out by itself what becomes of it.
+    // A caller that is answering the interrupt checks the run itself.
     const isLeft = isOld(run) || this.#looked.has(run.runId) || this.#busy.has(run.runId);
     if (!isForced && isLeft) return run;
     this.#looked.set(run.runId, true);
@@ -49,7 +49,7 @@ export class RunReview {
     return within(ends, (signal) => this.#look(run, agent, caller, signal));
   }
 
-  /** Does one thing at a time with a run; undefined: something else is being done. */
+  /** Runs `work` exclusively for a run; undefined if other work is running. */
   async exclusively<Value>(runId: string, work: () => Promise<Value>): Promise<Value | undefined> {
     if (this.#busy.has(runId)) return undefined;
     this.#busy.add(runId);
@@ -89,7 +89,7 @@ export class RunReview {
     return register.find(run.runId) ?? changed;
   }
 
-  /** Ends a run whose question nobody would take the answer to; what came to nothing stays so. */
+  /** Fails an interrupted run that the server no longer knows; failed runs stay as they are. */
   async #giveUpForgotten(
     run: AgentRun,
     { client }: RemoteAgent,
@@ -110,7 +110,7 @@ export class RunReview {
   }
 }
 
-/** A decision of a server may change; an answer that means nothing would not mean more. */
+/** Tells whether a server may change its verdict; an unreadable answer will not improve. */
 function isDoubtful({ status, error }: AgentRun): boolean {
   if (status === "interrupted") return true;
   return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";

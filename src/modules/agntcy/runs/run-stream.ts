@@ -1,7 +1,7 @@
 /**
- * Listens to what an agent's server tells of a run while it is under way. Nothing depends on it: a
- * stream that is not there, breaks off, says nothing or never ends is all the same to the run. What is
- * heard before the run is known here waits until it is.   Agent Connect Protocol "RunOutputStream"
+ * Records the events that an agent's server streams. The run does not depend on it: a stream may be missing, break off,
+ * stay silent or never end. Events before the run is stored here are buffered.   Agent Connect Protocol
+ * "RunOutputStream"
  */
 import { EventReader, type StreamEvent } from "../../../base/event-stream.ts";
 import { isRecord } from "../../../base/json-value.ts";
@@ -15,21 +15,21 @@ import type { RunEvent } from "./run.ts";
 type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
 
 const MAX_STREAM_BYTES = 16_777_216;
-/** An event beyond this ends the reading. */
+/** A longer event ends the reading. */
 const MAX_EVENT_LENGTH = 262_144;
-/** More than is ever kept of a run. */
+/** More than are ever stored of a run. */
 const MAX_WAITING = 1_000;
 
-/** The keep-alive of ACP servers is a colon without an end of line, which sticks to the line that follows. */
+/** ACP servers send a colon without a line end as keep-alive, which precedes the next line. */
 const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
 
-/** A stream that is listened to. No promise of it rejects. */
+/** A stream of a run's events. Its promises never reject. */
 export class RunStream {
-  /** It has begun, or will not. */
+  /** Resolves once the stream has opened or failed to. */
   readonly opened: Promise<void>;
-  /** The server's id of the run, as soon as it says so; undefined: nothing is said of any run. */
+  /** Resolves with the server's id of the run; undefined if the stream never names it. */
   readonly runId: Promise<string | undefined>;
-  /** Nothing more comes of it; whether the server has ended it, and everything was heard. */
+  /** Resolves with true if the server ended the stream and no event was lost. */
   readonly ended: Promise<boolean>;
   readonly #client: Pick<AcpClient, "shield">;
   readonly #closing = new AbortController();
@@ -57,7 +57,7 @@ export class RunStream {
       });
   }
 
-  /** Records from now on, beginning with what was heard before. */
+  /** Records events from now on, beginning with the buffered ones. */
   async recordBy(record: RecordEvents): Promise<void> {
     this.#record = record;
     const waiting = this.#waiting;
@@ -69,7 +69,7 @@ export class RunStream {
     this.#closing.abort();
   }
 
-  /** Tells whether all of it was heard. */
+  /** Reads the stream; true if no event was lost. */
   async #listen({ body }: AcpResponse): Promise<boolean> {
     const reader = new EventReader((line) => line.replace(STUCK_KEEP_ALIVE, ""));
     const decoder = new TextDecoder("utf-8");
@@ -79,7 +79,7 @@ export class RunStream {
       const told = [...reader.push(decoder.decode(chunk, { stream: true }))];
       const events = told.flatMap((event) => this.#read(event) ?? []);
       if (events.length > 0) await this.#take(events);
-      // Leaving the loop destroys the body, and the connection with it.
+      // Leaving the loop destroys the body and its connection.
       if (reader.length > MAX_EVENT_LENGTH || length > MAX_STREAM_BYTES) return false;
     }
     return !this.#isOverflown;
@@ -92,7 +92,7 @@ export class RunStream {
     this.#waiting.push(...events.slice(0, room));
   }
 
-  /** The event that is told of a run; how it ended is found out by asking. */
+  /** Reads an event; the outcome of the run is requested separately. */
   #read({ event: name, data = "" }: StreamEvent): RunEvent | undefined {
     const { value } = parseBoundedJson(this.#client.shield(data)) as { readonly value?: unknown };
     if (!isRecord(value)) return undefined;

@@ -1,7 +1,6 @@
 /**
- * A run of an AGNTCY agent: started by one caller, done by the agent's own server, and known here by
- * an id of this server's making; and these runs as a kind of runs: their statuses, how long they are
- * kept, and their events. `error` may still become something else: its server tries again.
+ * A run of an AGNTCY agent: started by one caller, executed by the agent's server, and identified by an id of this
+ * server. Also the statuses, retention and event rules of such runs. An `error` is not final, as the server retries.
  * Agent Connect Protocol "Run"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -10,7 +9,7 @@ import type { EventRules, RunKind, StatusMachine } from "../../../runs/run-kind.
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { RunAddress } from "../acp/acp-client.ts";
 
-/** The status of a run. `timeout`: it took longer than the operator allows. */
+/** The status of a run; `timeout` means that the operator's limit was exceeded. */
 export const RUN_STATES = [
   "pending",
   "interrupted",
@@ -21,89 +20,86 @@ export const RUN_STATES = [
 ] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** Why a run came to nothing. */
+/** The error of a failed run. */
 export interface RunError {
   readonly code: UpstreamError | "agent_run_failed";
   readonly message: string;
-  /** As the agent's server has them. */
+  /** As the agent's server reports it. */
   readonly errcode?: number;
   readonly description?: string;
 }
 
-/** The facts of a run that are known without its result. */
+/** The data of a run except its result. */
 export interface AgentRun {
   readonly runId: string;
-  /** The path that its agent is served on. */
+  /** The path that serves its agent. */
   readonly base: string;
-  /** The Agent-ID that started it. */
+  /** The Agent-ID of its caller. */
   readonly owner: string;
-  /** The agents that had the owner start it, the oldest first; undefined: it did so for itself. */
+  /** The delegators of the owner, oldest first; undefined without delegation. */
   readonly delegatedBy?: readonly string[];
-  /** The principal of the token that it was started with. */
+  /** The principal of the token that started it. */
   readonly principalId?: string;
-  /** The origin of the owner's request, if this server does not know the owner. */
+  /** The origin of an unknown owner's request. */
   readonly stranger?: string;
-  /** The agent with its server. */
+  /** The agent's id at its server. */
   readonly upstreamAgentId: string;
-  /** The run with that server. */
+  /** The run's id at that server. */
   readonly upstreamRunId: string;
   /** This server's id of the thread. */
   readonly threadId?: string;
   readonly upstreamThreadId?: string;
   readonly status: RunState;
-  /** It has its place, and its server is being asked: nobody knows of it, here or there. */
+  /** True while its server is being called: the run is not visible yet. */
   readonly isBeginning?: boolean;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly updatedAt: number;
-  /** Until when a pending run is waited for. */
+  /** The time until which a pending run is awaited. */
   readonly deadlineAt: number;
   readonly error?: RunError;
-  /** The question that it waits for an answer to. */
+  /** The open interrupt. */
   readonly interrupt?: { readonly interruptId: string; readonly type: string };
-  /**
-   * An answer to it was sent, and nobody knows what became of it: what the run waits for now has to be
-   * asked anew before it is answered.
-   */
+  /** True if an answer was sent without a known effect: the interrupt must be read again before it is answered. */
   readonly isAnswerSent?: boolean;
   readonly eventCount: number;
   readonly eventBytes: number;
-  /** Something may have happened in it before anybody listened. */
+  /** True if events may have been missed before streaming began. */
   readonly mayLackEvents?: boolean;
-  /** True if more came than is kept. */
+  /** True if events were dropped. */
   readonly isTruncated: boolean;
-  /** The octets of its result in the store. */
+  /** The size of its stored result in octets. */
   readonly resultBytes: number;
 }
 
-/** The outcome of a run, or the question that it asks. */
+/** The output of a run, or the payload of its interrupt. */
 export interface RunResult {
   readonly output?: unknown;
   readonly payload?: unknown;
 }
 
-/** Something that happened in a run; keys are the wire's own. */
+/** An event of a run; keys are the protocol's. */
 export interface RunEvent {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** The run as its server knows it. */
+/** The run's ids at its server. */
 export function addressOf({ upstreamRunId, upstreamThreadId }: AgentRun): RunAddress {
   return { runId: upstreamRunId, threadId: upstreamThreadId };
 }
 
-/** Tells whether nothing is under way. */
+/** Tells whether a run is not pending. */
 export function isSettled({ status }: Pick<AgentRun, "status">): boolean {
   return status !== "pending";
 }
 
-/** Tells whether nothing more is expected, though an `error` may be overturned. */
+/** Tells whether a run has ended, although an `error` may be overturned. */
 export function isOver({ status }: Pick<AgentRun, "status">): boolean {
   return status !== "pending" && status !== "interrupted";
 }
 
-/** A run as its owner sees it. `resumeSchema` is that of the interrupt that it waits for. */
+/** A run as its owner sees it; `resumeSchema` is that of the open interrupt. */
 export function runView(
   run: AgentRun,
   result: RunResult,
@@ -129,16 +125,16 @@ export function runView(
   };
 }
 
-/** Why a run failed; what its server may yet make of it is said. */
+/** The error of a run, noting if it may be overturned. */
 export function errorView({ code, message, ...more }: RunError): Record<string, unknown> {
   const canChange = code === "agent_run_failed";
   return { code, message, ...more, ...(canChange ? { may_be_retried_upstream: true } : {}) };
 }
 
-/** The collection that the results of runs lie in, by run. */
+/** The collection of runs' results, by run. */
 export const RESULTS = "agntcy-run-results";
 
-/** An `error` may be overturned: its server tries again. */
+/** An `error` may be overturned, since the server retries. */
 const STATUSES: StatusMachine<RunState> = {
   pending: { phase: "active", next: ["interrupted", "success", "error", "timeout", "cancelled"] },
   interrupted: { phase: "waiting", next: ["pending", "error", "cancelled"], rank: 1 },
@@ -147,21 +143,18 @@ const STATUSES: StatusMachine<RunState> = {
   timeout: { phase: "over", next: [], rank: 0 },
   cancelled: { phase: "over", next: [], rank: 0 },
 };
-/** The number of the first event of a run. */
+/** The sequence of a run's first event. */
 const FIRST_EVENT = 1;
 const MAX_EVENTS = 1000;
 
-/** Statuses are small and kept however much else there was; within reason. */
+/** Status events are small and stored even beyond the limit, up to a bound. */
 export const EVENT_RULES: EventRules<RunEvent> = {
   ...{ first: FIRST_EVENT, most: MAX_EVENTS, mostBytes: 1_048_576, whenFull: "drop" },
   isNeeded: ({ type }, count) => type === "status" && count < 2 * MAX_EVENTS,
 };
 
 const DAY_MS = 86_400_000;
-/**
- * The time after which a run is forgotten that is over, that waits for an answer, or whose deadline has
- * passed and whose agent is served no more.
- */
+/** How long runs are kept that are over, that wait for an answer, or whose deadline has passed without a server. */
 const KEPT_MS = { active: 7 * DAY_MS, waiting: 30 * DAY_MS, over: 7 * DAY_MS };
 
 const readRecord = recordReader<AgentRun>({
@@ -182,7 +175,7 @@ export const AGENT_RUNS: RunKind<AgentRun, RunState> = {
   idOf: ({ runId }) => runId,
   ownerOf: ({ owner }) => owner,
   orderOf: ({ startedAt }) => startedAt,
-  // At that moment it is forgotten already.
+  // Exclusive: at that moment the run is already forgotten.
   forgottenAt: ({ status, updatedAt, deadlineAt }) => {
     const { phase } = STATUSES[status];
     return (phase === "active" ? deadlineAt : updatedAt) + KEPT_MS[phase] - 1;

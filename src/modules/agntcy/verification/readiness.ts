@@ -1,8 +1,7 @@
 /**
- * The verification of an agent that may be put off until it is first needed. It is done once at a
- * time, for all who wait; what failed is tried again, though not for everybody who asks.
- * An agent that was not found is looked for again and again, less and less often: its server may come
- * up, or be set right, and nobody has to tell this one.
+ * The verification of an agent, done at the start or at first use. Concurrent callers share one attempt, and failures
+ * are retried at a limited rate. A missing agent is looked up periodically with growing pauses, since its server may
+ * recover without telling this one.
  */
 
 import { pause } from "../../../base/back-off.ts";
@@ -10,7 +9,7 @@ import { raceAbort } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { Readiness } from "../remote-agent.ts";
 
-/** The time after which a failure is looked into again. */
+/** The minimum time between a failure and the next attempt. */
 const RETRY_MS = 2_000;
 
 const TIME_UP: Readiness = {
@@ -18,14 +17,14 @@ const TIME_UP: Readiness = {
   message: "the upstream did not answer in time",
 };
 
-/** Remembers what came of it. */
+/** Verifies an agent and remembers the result. */
 export class LazyReadiness {
   readonly #verify: () => Promise<Readiness>;
   #known: Readiness | undefined;
   #failedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Readiness> | undefined;
 
-  /** `known`: what was found at the start. */
+  /** `known` is the result at the start, if any. */
   constructor(verify: () => Promise<Readiness>, known?: Readiness) {
     this.#verify = verify;
     this.#known = known;
@@ -35,14 +34,14 @@ export class LazyReadiness {
     return this.#known?.kind === "ready";
   }
 
-  /** Why it is not ready, as far as anybody has looked. */
+  /** The last fault; undefined if ready or not verified yet. */
   get fault(): string | undefined {
     return this.#known === undefined || this.#known.kind === "ready"
       ? undefined
       : this.#known.message;
   }
 
-  /** Verifies where that is still to be done, and waits for it as long as the signal lets it. */
+  /** Verifies if necessary, and waits for the result until the signal is aborted. */
   async ready(signal: AbortSignal): Promise<Readiness> {
     const known = this.#known;
     if (known?.kind === "ready") return known;
@@ -52,7 +51,7 @@ export class LazyReadiness {
     return found === "aborted" ? TIME_UP : found;
   }
 
-  /** The agent that was found is not there any more, unless something else was found since. */
+  /** Forgets a found agent that no longer exists, unless another was found since. */
   forget(agentId: string): void {
     if (this.#known?.kind === "ready" && this.#known.agentId === agentId) this.#known = undefined;
   }
@@ -72,17 +71,17 @@ export class LazyReadiness {
 /** Options of looking for an agent. */
 export interface SearchOptions {
   readonly readiness: Pick<LazyReadiness, "isReady" | "fault" | "ready">;
-  /** The path that it is served on. */
+  /** The path that serves it. */
   readonly base: string;
   readonly log: Pick<CallLog, "info" | "warn">;
-  /** Ends it. */
+  /** Ends the search. */
   readonly signal: AbortSignal;
 }
 
-/** The last one is kept to. */
+/** The pauses between attempts; the last one repeats. */
 const PAUSES_MS = [2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 
-/** Ends when the agent is found, whoever has found it. Never rejects. */
+/** Looks until the agent is found by this or another attempt. Never rejects. */
 export async function lookAgain({ readiness, base, log, signal }: SearchOptions): Promise<void> {
   let told = readiness.fault;
   for (let count = 0; !readiness.isReady; count += 1) {

@@ -1,6 +1,6 @@
 /**
- * Finds an agent with its server, by its id or by its name and version, and compares what the server
- * says of it with its manifest. An agent that is not there, or is another one, is not served.
+ * Finds an agent at its server by id or by name and version, and compares the server's descriptor with the manifest. A
+ * missing or different agent is not served.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ import type { Readiness } from "../remote-agent.ts";
 
 const MAX_DIFFERENCES = 8;
 
-/** The agent's id with its server, or why it cannot be relied on. */
+/** Returns the agent's id at its server, or the reason that it is unusable. */
 export async function verifyAgent(
   client: AcpClient,
   manifest: AgentManifest,
@@ -53,7 +53,7 @@ async function findAgent(
   if (knownId !== undefined) return { kind: "ready", agentId: knownId };
   const found = await client.searchAgents(name, version, signal);
   if (found.kind === "failed") return found.status === 404 ? missing(`${name} ${version}`) : found;
-  // The first that is returned counts; one that says it is another does not.
+  // Takes the first match, since a server may list agents of other names.
   const agent = found.value.find(
     (one) => (one.name ?? name) === name && (one.version ?? version) === version,
   );
@@ -66,13 +66,13 @@ function missing(what: string): Readiness {
   return { kind: "unavailable", message: `the agent's server does not have ${what}` };
 }
 
-/** Keywords that say nothing about values. */
+/** Keywords without effect on validation. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["$id", "$schema", "$comment", "title", "description", "default", "examples", "example"],
   ...["deprecated", "readOnly", "writeOnly", "discriminator", "externalDocs", "xml"],
 ]);
 
-/** The differences, by their JSON Pointers in a manifest and in words; empty: none. */
+/** Returns the differences by JSON Pointer, in words; empty if equal. */
 function compareDescriptor(
   { name, version, specs }: AgentManifest,
   descriptor: JsonRecord,
@@ -101,7 +101,7 @@ function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
   return fault === undefined ? "they are missing" : `${fault.key}: ${fault.message}`;
 }
 
-/** The specs without what says nothing; interrupts by their type, which is what their order is for. */
+/** The specs reduced to their meaning; interrupts are keyed by type, as their order is meaningless. */
 function meaningOf(specs: AcpSpecs): JsonRecord {
   const schemas = Object.entries(schemasOf(specs)).map(([name, schema]) => [
     name,
@@ -121,7 +121,7 @@ function meaningOf(specs: AcpSpecs): JsonRecord {
   };
 }
 
-/** Properties may be called like annotations, so it goes down where schemas are. */
+/** Removes annotations, descending only where schemas are, since properties may have the same names. */
 function withoutAnnotations(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const kept = Object.entries(schema).filter(
@@ -137,12 +137,12 @@ function withoutAnnotations(schema: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** More than these nobody reads. */
+/** The maximum number of differences reported. */
 const MOST = 8;
 
 /**
- * The differences of two JSON values, by JSON Pointers to the innermost places:
- * `/specs/input/type is "object" here and "string" there`. None: they are equal.
+ * Returns the differences of two JSON values with the innermost JSON Pointers:
+ * `/specs/input/type is "object" here and "string" there`. Empty if equal.
  */
 function findDifferences(ours: unknown, theirs: unknown, pointer: string): string[] {
   const found: string[] = [];
@@ -174,15 +174,14 @@ function wordsFor(value: unknown): string {
 }
 
 const CALL = "cancel";
-/** A call that no server has; as long as the other, so that nothing but the name differs. */
+/** A call that no server has, of equal length, so that answers differ in the name only. */
 const NO_CALL = "agtp-x";
 const DESCRIBED = /^\/.*\{[^/{}]+\}\/cancel$/;
 
 /**
- * Tells whether a server calls runs off. No manifest says it, and servers exist that publish the call and
- * fail it: so it is asked for a run that cannot be, its id being made up. Only an answer that nothing but
- * calling off gives counts, from a server that does not deny the call in its own description; whatever is
- * unclear is a no.   Agent Connect Protocol "Cancel Stateless Run"
+ * Tells whether a server can cancel runs. Manifests do not say, and some servers publish the call but fail on it, so it
+ * is tried with a made-up run id. Only an answer specific to cancellation counts, from a server whose own description
+ * does not lack the call; any doubt means no.   Agent Connect Protocol "Cancel Stateless Run"
  */
 export async function probeCancel(client: AcpClient, signal: AbortSignal): Promise<boolean> {
   const runId = randomUUID();
@@ -193,12 +192,12 @@ export async function probeCancel(client: AcpClient, signal: AbortSignal): Promi
   ]);
   if (isDenied(described)) return false;
   if (known.kind === "answered") return unknown.kind !== "answered";
-  // The run is not there, or not to be called off: whoever says so has looked.
+  // Only a server that looked the run up answers 404 or 409.
   const hasLooked = known.status === 404 || known.status === 409;
   return hasLooked && (unknown.kind !== "failed" || !isSameAnswer(known, unknown));
 }
 
-/** The server describes itself, and says nothing of the call. */
+/** Tells whether the server's own description lacks the call. */
 function isDenied(answer: AcpAnswer): boolean {
   const paths = answer.kind === "answered" && isRecord(answer.body) ? answer.body["paths"] : null;
   if (!isRecord(paths)) return false;
@@ -209,7 +208,7 @@ function isDenied(answer: AcpAnswer): boolean {
   return own.length > 0 && !isDescribed;
 }
 
-/** Some servers repeat the path that they do not know. */
+/** Some servers quote the unknown path in their answer. */
 function isSameAnswer(known: AcpFailure, unknown: AcpFailure): boolean {
   const said = known.detail?.replaceAll(CALL, NO_CALL);
   return known.status === unknown.status && said === unknown.detail;
