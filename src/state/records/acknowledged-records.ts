@@ -1,39 +1,39 @@
 /**
- * The newest records that this node was told are kept, in a file of its own: a store that was
- * replaced by an older copy, as in a failover, cannot tell what it lacks. The file is written beside
- * what is answered, and synced; the store is asked for these records from time to time.
+ * The newest records acknowledged to this node, in a local file: a store that was replaced by an older copy, as in a
+ * failover, cannot tell what it lost. The file is written and synced in the background, and the store is
+ * periodically asked for these records.
  */
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile, replaceStateFile } from "../../base/state-files.ts";
 
-/** A record that somebody may have been told of. */
+/** A record that a client may have been told of. */
 export interface AcknowledgedRecord {
   readonly agentId: string;
   readonly auditId: string;
-  /** When it was made, in milliseconds since the epoch; undefined where an earlier build has not noted it. */
+  /** When it was made, in milliseconds since the epoch; undefined if an earlier build noted it. */
   readonly at?: number | undefined;
 }
 
 export interface AcknowledgedOptions {
   readonly path: string;
-  /** Finds the records that the store does not have. */
+  /** Returns the records that the store lacks. */
   findLost(records: readonly AcknowledgedRecord[]): Promise<readonly AcknowledgedRecord[]>;
   onLoss(record: AcknowledgedRecord): void;
-  /** Told once of a file that cannot be written. */
+  /** Called once for a file that cannot be written. */
   onFault(error: unknown): void;
 }
 
-/** So many chains are remembered: what a store loses is what came last. */
+/** The most chains remembered, since a store loses its latest records. */
 const MAX_CHAINS = 64;
 const MAX_BYTES = 65_536;
 const WRITE_AFTER_MS = 100;
 const ASK_EVERY_MS = 1_000;
 
-/** One a node. */
+/** One per node. */
 export class AcknowledgedRecords {
   readonly #options: AcknowledgedOptions;
-  /** By agent, the latest last. */
+  /** By agent, latest last. */
   readonly #newest: Map<string, AcknowledgedRecord>;
   #isWritten = true;
   #hasFailed = false;
@@ -48,7 +48,7 @@ export class AcknowledgedRecords {
     this.#newest = new Map(known.map((record) => [record.agentId, record]));
   }
 
-  /** Takes in a record that is kept. */
+  /** Notes an acknowledged record. */
   note(record: AcknowledgedRecord): void {
     this.#newest.delete(record.agentId);
     this.#newest.set(record.agentId, record);
@@ -57,7 +57,7 @@ export class AcknowledgedRecords {
     this.#isWritten = false;
   }
 
-  /** Begins to write and to ask. */
+  /** Starts the periodic writing and checking. */
   start(): void {
     this.#timer = setTimeout(() => {
       this.#working = this.#work().finally(() => {
@@ -82,7 +82,7 @@ export class AcknowledgedRecords {
     try {
       for (const lost of await this.#options.findLost(this.#records)) this.#options.onLoss(lost);
     } catch {
-      // A store that does not answer has not gone back; it tells of itself.
+      // A store that does not answer has not gone back, and reports its fault itself.
     }
   }
 
@@ -104,7 +104,7 @@ export class AcknowledgedRecords {
   }
 }
 
-/** Reads the file; nothing where there is none, or where it cannot be understood. */
+/** Reads the file; empty if it is missing or unreadable. */
 export function readAcknowledged(path: string): readonly AcknowledgedRecord[] {
   const { text = "" } = readBoundedFile(path, MAX_BYTES);
   return Object.entries(parseRecord(text) ?? {}).flatMap(
@@ -118,7 +118,7 @@ export function readAcknowledged(path: string): readonly AcknowledgedRecord[] {
   );
 }
 
-/** Writes the file in one piece. */
+/** Replaces the file atomically. */
 export function writeAcknowledged(path: string, records: readonly AcknowledgedRecord[]): void {
   replaceStateFile(path, format(records));
 }

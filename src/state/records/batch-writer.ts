@@ -1,14 +1,14 @@
 /**
- * Seals drafts for a store that takes its time and may have other writers: several batches are under
- * way at once, as far as their chains allow it. What lost a race is signed again, in order, behind
- * the head that won.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Seals drafts for a store that is slow and may have other writers. Several batches are in flight as far as their
+ * chains allow it. Drafts that lost a race are signed again, in order, after the head that won. AGTP-IDENTIFIERS
+ * "Attribution Chain"
  *
- *   add        a draft waits in the queue
- *   #take      at the end of the turn of the loop those leave it whose chains can go on
- *   #seal      they are signed, each behind the tip of its chain
- *   #send      and go to the store as one batch
- *   #received  kept: settled; their chain was moved by another writer: back to the head of the queue
- *   #failed    settled with the fault
+ *   add        queues a draft
+ *   #take      at the end of the event-loop turn, takes the drafts whose chains can continue
+ *   #seal      signs them, each after the tip of its chain
+ *   #send      sends them to the store as one batch
+ *   #received  settles stored drafts; those whose chain another writer moved return to the front of the queue
+ *   #failed    settles the drafts with the error
  */
 import type { JournalRecord } from "../journal/journal.ts";
 import { ChainTips } from "./chain-tips.ts";
@@ -25,10 +25,10 @@ import {
 import type { Chain, RecordDraft, Sealer, SealingJob } from "./record.ts";
 import type { Appended, ChainedRecord, ChainHead, RecordBatch } from "./record-store.ts";
 
-/** A chain that others have moved so often is no race any more. */
+/** A chain moved by others this often indicates a fault rather than a race. */
 const ATTEMPTS = 1_000;
 
-/** Drafts as they were sealed and sent. */
+/** Drafts in flight, with their records. */
 interface Sent {
   readonly drafts: readonly RecordDraft[];
   readonly records: readonly JournalRecord[];
@@ -40,7 +40,7 @@ export class BatchWriter implements DraftWriter {
   readonly #waiting = new WaitingDrafts();
   readonly #tips: ChainTips;
   readonly #maxBatches: number;
-  /** In order; none of them is sealed. */
+  /** Unsealed drafts, in order. */
   #queue: RecordDraft[] = [];
   #batches = 0;
   #isSealing = false;
@@ -74,7 +74,7 @@ export class BatchWriter implements DraftWriter {
     return this.#waiting.chains();
   }
 
-  /** After all that arrived in this turn of the loop was answered. */
+  /** Runs after everything that arrived in this turn of the event loop was answered. */
   #schedule(): void {
     if (this.#isScheduled || this.#isSealing || this.#queue.length === 0) return;
     this.#isScheduled = true;
@@ -92,7 +92,7 @@ export class BatchWriter implements DraftWriter {
     }
   }
 
-  /** The drafts whose chains can go on, up to the first of another sealer. */
+  /** Takes the drafts whose chains can continue, up to the first with another sealer. */
   #take(): readonly RecordDraft[] {
     const taken: RecordDraft[] = [];
     const queue = this.#queue;
@@ -120,7 +120,7 @@ export class BatchWriter implements DraftWriter {
       this.#queue = [...this.#tips.takeTurn(agentId, isMoved), ...this.#queue];
       this.#schedule();
     };
-    // Without turns they race.
+    // If no turn is given, the writers race.
     this.#options.store.turnAt?.(agentId, isLost).then(go, () => go());
   }
 
@@ -139,7 +139,7 @@ export class BatchWriter implements DraftWriter {
         this.#send(drafts, sealed);
         return;
       }
-      // The next records follow these: they are sealed behind them.
+      // Later records follow these, so they are sealed afterwards.
       this.#isSealing = true;
       sealed
         .then((records) => this.#send(drafts, records))
@@ -153,7 +153,7 @@ export class BatchWriter implements DraftWriter {
     }
   }
 
-  /** Moves drafts to times that are not before their heads, which others may have moved. */
+  /** Moves drafts to times not before their heads, which others may have moved. */
   #reissue(drafts: readonly RecordDraft[]): void {
     const reached = new Map<string, number>();
     for (const draft of drafts) {
@@ -178,7 +178,7 @@ export class BatchWriter implements DraftWriter {
       this.#tips.send(agentId, { auditId, at: chain.at, method: chain.method });
     }
     this.#batches += 1;
-    // A store that throws at once has kept nothing, like one that rejects.
+    // A store that throws synchronously has stored nothing, like one that rejects.
     new Promise<Appended>((resolve) => resolve(this.#options.store.append(batch))).then(
       (appended) => this.#received(sent, appended),
       (error: unknown) => this.#failed(sent, asError(error)),
@@ -197,7 +197,7 @@ export class BatchWriter implements DraftWriter {
       const isMoved = chain !== undefined && moved?.has(chain.agentId) === true;
       if (isMoved) {
         const { at = 0 } = moved.get(chain.agentId) ?? {};
-        // By its time an event is told from the one that it lost to, in whichever order they are stored.
+        // A later time distinguishes an event from the one it lost to, in whatever order they are stored.
         if (chain.isEvent) draft.reissue(Math.max(chain.at, at + 1));
         this.#tips.comeBack(chain.agentId, draft);
       } else this.#waiting.settle(draft);
@@ -216,7 +216,7 @@ export class BatchWriter implements DraftWriter {
     this.#finish(batch.expected.keys());
   }
 
-  /** Nothing of the batch was kept, or nobody knows; what follows it comes back. */
+  /** Handles a batch that was not stored, or whose outcome is unknown; later drafts of its chains come back. */
   #failed({ drafts, batch }: Sent, error: Error): void {
     for (const agentId of batch.expected.keys()) {
       this.#tips.fail(agentId, this.#options.heads.get(agentId));
@@ -239,7 +239,7 @@ export class BatchWriter implements DraftWriter {
     this.#schedule();
   }
 
-  /** Drafts that are not sent. */
+  /** Fails unsent drafts. */
   #giveUp(drafts: readonly RecordDraft[], thrown: unknown): void {
     const error = asError(thrown);
     if (drafts.length === 0) return;
@@ -249,7 +249,7 @@ export class BatchWriter implements DraftWriter {
   }
 }
 
-/** The records of a job, once all of them are sealed. */
+/** Returns a job's records once every one is sealed. */
 function sealWhole(
   sealer: Sealer,
   job: SealingJob,
@@ -260,30 +260,30 @@ function sealWhole(
 }
 
 interface Waiter {
-  /** The number of the last draft that it waits for. */
+  /** The number of the last draft it waits for. */
   readonly until: number;
   readonly done: OnSettled;
   failure: Error | undefined;
 }
 
-/** So many places of settled drafts are kept before the array is made shorter. */
+/** Settled entries kept before the array is compacted. */
 const MOST_SETTLED = 4_096;
 
 /**
- * Drafts that are not settled, in order, and those who wait for them. They stand in an array and not in a
- * Map: V8 has each table of a Map that grew or shrank name the next one, so that one which came to the old
- * generation keeps all later ones, with their drafts, until that is collected. Two workers
- * with their parent took 34 µs a request with it, and 23 without, at 16 x 16 with unsigned records.
+ * Unsettled drafts in order, and their waiters. An array is used instead of a Map: in V8 each table of a growing or
+ * shrinking Map references its successor, so one table in the old generation keeps every later one alive, drafts
+ * included, until it is collected. At 16 x 16 with unsigned records, two workers with their parent took 34 µs a
+ * request with a Map, and 23 without.
  */
 class WaitingDrafts {
-  /** In the order of their numbers; undefined: it is settled. */
+  /** By number; undefined: settled. */
   #drafts: (RecordDraft | undefined)[] = [];
-  /** The number of the first of them. */
+  /** The number of the array's first entry. */
   #first = 1;
-  /** The index of the first that is not settled. */
+  /** The index of the first unsettled draft. */
   #oldest = 0;
   readonly #waiters: Waiter[] = [];
-  /** Those who wait for one draft alone. */
+  /** Waiters for a single draft. */
   readonly #single = new Map<RecordDraft, OnSettled>();
 
   add(draft: RecordDraft): void {
@@ -291,19 +291,19 @@ class WaitingDrafts {
     this.#drafts.push(draft);
   }
 
-  /** Calls back once all drafts that are here are settled; at once without any. */
+  /** Calls back once the current drafts are settled, immediately if there are none. */
   wait(done: OnSettled): void {
     const { length } = this.#drafts;
     if (this.#oldest === length) done(undefined);
     else this.#waiters.push({ until: this.#first + length - 1, done, failure: undefined });
   }
 
-  /** Calls back once a draft that is here is settled. */
+  /** Calls back once a pending draft is settled. */
   waitFor(draft: RecordDraft, done: OnSettled): void {
     this.#single.set(draft, done);
   }
 
-  /** Takes a draft that is kept, or with why it is not. */
+  /** Settles a draft, with the error if it was not stored. */
   settle(draft: RecordDraft, failure?: Error): void {
     const { number } = draft;
     const index = number - this.#first;
@@ -318,7 +318,7 @@ class WaitingDrafts {
     for (const waiter of this.#waiters) if (waiter.until >= number) waiter.failure ??= failure;
   }
 
-  /** Calls back those whose drafts are settled; a callback may add more. */
+  /** Calls the waiters whose drafts are settled; a callback may add more. */
   tell(): void {
     const settled = this.#first + this.#oldest - 1;
     for (let next = this.#waiters[0]; next !== undefined; next = this.#waiters[0]) {
@@ -332,7 +332,7 @@ class WaitingDrafts {
     for (const draft of this.#drafts) if (draft?.chain !== undefined) yield draft.chain;
   }
 
-  /** Leaves what is settled at the beginning behind. */
+  /** Drops settled entries from the front. */
   #forget(): void {
     const drafts = this.#drafts;
     while (this.#oldest < drafts.length && drafts[this.#oldest] === undefined) this.#oldest += 1;

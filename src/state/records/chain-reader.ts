@@ -1,6 +1,6 @@
 /**
- * Reads records of a chain from the newest back: what stands before a record that was looked up is
- * read along with it, as the record before it in its chain is most often there.
+ * Reads a chain's records from the newest back. A lookup reads the preceding block as well, since it usually holds
+ * the previous records of the chain.
  */
 
 import { hash } from "node:crypto";
@@ -17,10 +17,10 @@ import { openIfThere } from "../journal/journal-disk.ts";
 import { listSegments, segmentName } from "../journal/segment.ts";
 import { readBackward } from "../journal/segment-backward.ts";
 
-/** How much is read at a time: some hundred records. */
+/** The size of a block: some hundred records. */
 const BLOCK = 128 * 1024;
 
-/** Reads for one walk; `locate` says where a record stands. */
+/** Opens a reader for one walk; `locate` returns a record's place. */
 export function openChainReader(
   directory: string,
   locate: (auditId: string) => Promise<RecordPlace | undefined>,
@@ -42,21 +42,21 @@ export function openChainReader(
   };
 }
 
-/** A record and those before it in its segment, under the hashes that they have. */
+/** Returns a record and those before it in its block, by their hashes. */
 async function readBefore(
   directory: string,
   { segment, offset, length }: RecordPlace,
 ): Promise<ReadonlyMap<string, string>> {
   const end = offset + length;
   const start = Math.max(0, Math.min(offset, end - BLOCK));
-  // Segments may be taken away while the server runs.
+  // Retention may remove segments while the server runs.
   const file = await openIfThere(join(directory, segmentName(segment)));
   if (file === undefined) return new Map();
   try {
     const octets = Buffer.alloc(end - start);
     await file.read(octets, 0, octets.length, start);
     const lines = octets.toString("latin1").split("\n");
-    // The first one may be the end of a line.
+    // The first line may be incomplete.
     const whole = start === 0 || start === offset ? lines : lines.slice(1);
     return new Map(whole.map((jws) => [hash("sha256", jws), jws]));
   } finally {
@@ -64,28 +64,27 @@ async function readBefore(
   }
 }
 
-/** The record before which it is looked for; the whole journal is without one. */
+/** The record to search backward from; undefined: the end of the journal. */
 interface Gap {
   readonly agentId: string;
   readonly auditId: string | undefined;
-  /** Where that record stands; undefined where no index has it. */
+  /** The record's place; undefined if no index has it. */
   readonly place: JournalPosition | undefined;
 }
 
-/** A person waits for it: an agent that has long been silent is not looked for further back. */
+/** Bounds the search, since a person waits for it and the agent may have been silent for long. */
 const MAX_OCTETS = 64 * 1024 * 1024;
 
 /**
- * The newest record of an agent that stands before a place in the journal, whatever its neighbours say:
- * with it the chain goes on behind a gap. Undefined: none stands there, or it stands too far back.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Returns the newest record of an agent before a place in the journal, whatever record names it, so that a walk
+ * continues past a gap. Undefined if there is none within the bound.   AGTP-IDENTIFIERS "Audit Log"
  */
 async function findRecordBefore(
   directory: string,
   { agentId, auditId, place }: Gap,
 ): Promise<JournalRecord | undefined> {
   const segments = listSegments(directory).map((number) => ({ directory, number }));
-  // A line that was altered is in no index, and known by the hash that it has now.
+  // An altered line is in no index, and is known by its current hash only.
   let isBefore = auditId === undefined || place !== undefined;
   let octets = 0;
   try {
@@ -99,7 +98,7 @@ async function findRecordBefore(
       isBefore ||= record.auditId === auditId;
     }
   } catch (error) {
-    // Segments may be taken away while the server runs.
+    // Retention may remove segments while the server runs.
     if (codeOf(error) !== "ENOENT") throw error;
   }
   return undefined;

@@ -1,57 +1,56 @@
 /**
- * The chains that batches are under way of: where each will end once they are kept, upon which its
- * next record is signed already, and the drafts of chains that cannot go on before they have come
- * back. A chain that others have moved goes on slowly for a while, in turns with them where the
- * store gives turns: signing ahead would be in vain.
+ * The chains with batches in flight: the tip after which the next record is already signed, and drafts that cannot
+ * continue before the batches return. A chain that others move is slowed down for a while, with turns where the
+ * store gives them, because signing ahead would be in vain.
  *
- *   a chain is        its next draft
- *   at rest           goes
- *   under way         goes in an ordered store, signed upon the tip; is held in others until all batches are back
- *   lost              is held until all batches are back, and goes behind the drafts that came back
- *   raced, at rest    goes; where the store gives turns, once its turn has come
- *   raced, under way  is held
+ *   state of chain    its next draft
+ *   idle              proceeds
+ *   in flight         ordered store: is signed after the tip; otherwise: is held until all batches return
+ *   lost              is held until all batches return, and follows the drafts that came back
+ *   raced, idle       proceeds, after its turn where the store gives turns
+ *   raced, in flight  is held
  *
- * `send` puts a chain under way, `lose` has it lost and raced, `fail` lost; with the last `receive` it is at rest.
- * It is raced no more once it was kept so often, one time after the other.
+ * `send` puts a chain in flight, `lose` marks it as lost and raced, `fail` as lost; the last `receive` makes it
+ * idle. It is no longer raced after enough consecutive wins.
  */
 import type { RecordDraft } from "./record.ts";
 import type { ChainHead } from "./record-store.ts";
 
 interface Tip {
-  /** The last record that is under way. */
+  /** The last record in flight. */
   head: ChainHead | undefined;
-  /** How many batches have records of the chain. */
+  /** The number of batches with records of the chain. */
   batches: number;
-  /** What is under way follows a record that is in no chain: all of it will come back. */
+  /** True if the records in flight follow one that was not stored, so that they will come back. */
   isLost: boolean;
-  /** What came back, in order. */
+  /** Drafts that came back, in order. */
   readonly again: RecordDraft[];
-  /** What comes behind all that, in order. */
+  /** Drafts held behind those, in order. */
   readonly held: RecordDraft[];
 }
 
-/** A chain that others move as well. */
+/** A chain that others move too. */
 interface Race {
-  /** So often has it been lost, one time after the other. */
+  /** Consecutive losses. */
   losses: number;
-  /** So many more have to be won before records are signed ahead again. */
+  /** Wins left until records are signed ahead again. */
   toWin: number;
-  /** Where writers take turns: the next batch may go, or the turn was asked for. */
+  /** `asked`: a turn was requested. `here`: the next batch may be sent. */
   turn: "none" | "asked" | "here";
-  /** What comes with the turn, in order. */
+  /** Drafts that wait for the turn, in order. */
   readonly waiting: RecordDraft[];
 }
 
-/** A chain that was lost is raced for until it was won so often, one time after the other. */
+/** Consecutive wins after which a chain is no longer raced. */
 const CALM_AFTER = 16;
 
-/** So many raced chains are remembered: one that is forgotten is found again when it is lost. */
+/** The most races remembered; a forgotten one is detected again at its next loss. */
 const MAX_RACES = 1_000;
 
 export class ChainTips {
-  /** True where records may be signed ahead, upon what is under way. */
+  /** True if records may be signed after others in flight. */
   readonly #isOrdered: boolean;
-  /** Asks for a turn, where writers take turns. */
+  /** Requests a turn; undefined if the store gives none. */
   readonly #askTurn: ((agentId: string, isLost: boolean) => void) | undefined;
   readonly #tips = new Map<string, Tip>();
   readonly #races = new Map<string, Race>();
@@ -61,17 +60,17 @@ export class ChainTips {
     this.#askTurn = askTurn;
   }
 
-  /** The head that the next record follows; undefined where nothing of the chain is under way. */
+  /** Returns the head for the next record; undefined if nothing of the chain is in flight. */
   get(agentId: string): Pick<Tip, "head"> | undefined {
     return this.#tips.get(agentId);
   }
 
-  /** How often the chain has been lost, one time after the other. */
+  /** Returns the number of consecutive losses. */
   lossesOf(agentId: string): number {
     return this.#races.get(agentId)?.losses ?? 0;
   }
 
-  /** Holds a draft back whose chain cannot go on now; false: it can. */
+  /** Holds a draft whose chain cannot continue; returns false if it can. */
   hold(agentId: string, draft: RecordDraft): boolean {
     const tip = this.#tips.get(agentId);
     const race = this.#races.get(agentId);
@@ -81,7 +80,7 @@ export class ChainTips {
     return true;
   }
 
-  /** The turn at a chain has come. Answers the drafts that can go on now, in order. */
+  /** Starts this writer's turn at a chain. Returns the drafts that may proceed, in order. */
   takeTurn(agentId: string, isMoved: boolean): readonly RecordDraft[] {
     const race = this.#races.get(agentId);
     if (race === undefined) return [];
@@ -90,7 +89,7 @@ export class ChainTips {
     return race.waiting.splice(0);
   }
 
-  /** Others move the chain as well. */
+  /** Marks a chain as raced. */
   race(agentId: string): Race {
     const race = this.#races.get(agentId) ?? { losses: 0, toWin: 0, turn: "none", waiting: [] };
     race.toWin = CALM_AFTER;
@@ -100,7 +99,7 @@ export class ChainTips {
     return race;
   }
 
-  /** One more batch has records of the chain, of which this is the last. */
+  /** Notes another batch in flight; `head` is its last record of the chain. */
   send(agentId: string, head: ChainHead): void {
     const race = this.#races.get(agentId);
     if (race !== undefined) race.turn = "none";
@@ -113,12 +112,12 @@ export class ChainTips {
     tip.batches += 1;
   }
 
-  /** Takes a draft that has to be signed again. */
+  /** Takes a draft that must be signed again. */
   comeBack(agentId: string, draft: RecordDraft): void {
     this.#tips.get(agentId)?.again.push(draft);
   }
 
-  /** Nothing of a batch was kept: what is under way behind it will come back. */
+  /** Notes that a batch was not stored, so that those behind it will come back. */
   fail(agentId: string, head: ChainHead | undefined): void {
     const tip = this.#tips.get(agentId);
     if (tip === undefined) return;
@@ -126,16 +125,13 @@ export class ChainTips {
     tip.head = head;
   }
 
-  /** Another has moved the chain, which ends with this: what is under way will come back. */
+  /** Notes that another writer moved the chain to `head`, so that what is in flight will come back. */
   lose(agentId: string, head: ChainHead | undefined): void {
     this.fail(agentId, head);
     this.race(agentId).losses += 1;
   }
 
-  /**
-   * A batch has come back. Answers the drafts that can go on now, in order; undefined while others
-   * are under way.
-   */
+  /** Notes a returned batch. Returns the drafts that may proceed, in order; undefined while others are in flight. */
   receive(agentId: string): readonly RecordDraft[] | undefined {
     const tip = this.#tips.get(agentId);
     if (tip === undefined) return undefined;
@@ -146,7 +142,7 @@ export class ChainTips {
     return [...tip.again, ...tip.held];
   }
 
-  /** Holds a draft back before the turn of its chain; false where it is here, or nobody takes turns. */
+  /** Holds a draft until its chain's turn; false if the turn is here, or there are none. */
   #awaitTurn(agentId: string, race: Race, draft: RecordDraft): boolean {
     if (this.#askTurn === undefined || race.turn === "here") return false;
     race.waiting.push(draft);
@@ -157,7 +153,7 @@ export class ChainTips {
     return true;
   }
 
-  /** Forgets the oldest races beyond the bound, but none with drafts that wait for its turn. */
+  /** Forgets the oldest races beyond the bound, except those with waiting drafts. */
   #forgetOldest(): void {
     for (const [agentId, race] of this.#races) {
       if (this.#races.size <= MAX_RACES) return;

@@ -1,6 +1,6 @@
 /**
- * The seam between the ledger and those who seal its drafts and have them kept, what they have in common,
- * and the one for a store that answers at once and has no other writer.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The interface between the ledger and the writers that seal and store its drafts, their common code, and the writer
+ * for a synchronous store without other writers.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { JournalRecord } from "../journal/journal.ts";
 import {
@@ -19,18 +19,18 @@ import type {
   RecordStore,
 } from "./record-store.ts";
 
-/** Told once the drafts before it are sealed and written, or with why they could not be. */
+/** Called once the drafts up to here are sealed and stored, or with the error that prevented it. */
 export type OnSettled = (failure: Error | undefined) => void;
 
-/** Seals drafts and has them kept. */
+/** Seals and stores drafts. */
 export interface DraftWriter {
-  /** Takes a draft, which is sealed with what else arrives in this turn of the loop. */
+  /** Adds a draft, which is sealed with the others of this event-loop turn. */
   add(draft: RecordDraft): void;
-  /** Calls back when what was added so far is settled: at once, when that is so already. */
+  /** Calls back once the drafts so far are settled, immediately if they are. */
   whenSettled(done: OnSettled): void;
-  /** Calls back once it is known what became of a draft that was just added, whatever becomes of others. */
+  /** Calls back once a draft just added is settled, regardless of others. */
   whenKnown(draft: RecordDraft, done: OnSettled): void;
-  /** The chains of drafts that are not settled, in order. */
+  /** Returns the chains of unsettled drafts, in order. */
   pending(): Iterable<Chain>;
 }
 
@@ -38,16 +38,16 @@ export interface WriterOptions {
   readonly store: RecordStore;
   readonly heads: ChainHeads;
   onFailure(error: Error): void;
-  /** Told of records of chains that were kept. */
+  /** Called after records of chains were stored. */
   onKept(): void;
-  /** Told of the head of a chain that another process has moved. */
+  /** Called with a chain's head after another process moved it. */
   onMoved(head: ChainHead): void;
 }
 
-/** Answers where a chain ends, behind which its next record is sealed. */
+/** Returns a chain's current head, which its next record follows. */
 export type HeadOf = (agentId: string) => ChainHead | undefined;
 
-/** The job of sealing drafts, each behind the one before it in its chain. */
+/** Builds a sealing job in which each draft follows the previous one of its chain. */
 export function jobOf(drafts: readonly RecordDraft[], headOf: HeadOf): SealingJob {
   const numbers = new Map<string, number>();
   const previous: string[] = [];
@@ -61,7 +61,7 @@ export function jobOf(drafts: readonly RecordDraft[], headOf: HeadOf): SealingJo
   return { payloads: drafts.map(({ payload }) => payload), chains, previous };
 }
 
-/** Sealed drafts as they are appended; what is in no chain is not. */
+/** Builds a batch of sealed drafts; records outside chains are not stored. */
 export function batchOf(
   drafts: readonly RecordDraft[],
   records: readonly JournalRecord[],
@@ -85,7 +85,7 @@ export function batchOf(
   return { records: chained, expected, since };
 }
 
-/** Drafts with their records, of which the first that was kept stands there. */
+/** Drafts with their records, and the place of the first stored one. */
 interface KeptDrafts {
   readonly drafts: readonly RecordDraft[];
   readonly records: readonly JournalRecord[];
@@ -93,7 +93,7 @@ interface KeptDrafts {
   readonly heads: ChainHeads;
 }
 
-/** Seals the drafts that `isDone` lets pass, and moves the heads of their chains. */
+/** Completes the drafts accepted by `isDone`, and moves the heads of their chains. */
 export function sealKept(
   { drafts, records, first, heads }: KeptDrafts,
   isDone: (draft: RecordDraft) => boolean,
@@ -108,7 +108,7 @@ export function sealKept(
     if (chain === undefined) continue;
     const { length } = jws;
     const { agentId, at, method } = chain;
-    // Of those of one chain that follow each other, the last is its head.
+    // Of consecutive records of one chain, the last is its head.
     if (drafts[index + 1]?.chain?.agentId !== agentId) {
       const place = first && { segment: first.segment, offset, length };
       heads.move(agentId, { auditId, at, method, place });
@@ -117,32 +117,31 @@ export function sealKept(
   }
 }
 
-/** An error of whatever was thrown. */
+/** Returns a thrown value as an Error. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Drafts that are sealed together, and who waits for them. */
+/** Drafts that are sealed together, and their waiters. */
 interface Group {
   readonly sealer: Sealer;
   readonly drafts: RecordDraft[];
-  /** In order; each waits for so many of the drafts. */
+  /** In order; each waits for the first `count` drafts. */
   readonly waiting: { readonly count: number; readonly done: OnSettled }[];
-  /** Drafts that are sealed and written. */
+  /** The number of drafts sealed and stored. */
   taken: number;
-  /** Once set, nothing more of the group can be kept: its chains have a gap. */
+  /** Once set, nothing more of the group can be stored, since its chains would have a gap. */
   failure: Error | undefined;
 }
 
 /**
- * Seals drafts for a store that answers at once and has no other writer: those of one turn of the
- * loop form a group, one group is sealed after another, and what is sealed is written while the rest
- * of its group is still being signed.
+ * Seals drafts for a synchronous store without other writers. The drafts of one event-loop turn form a group; groups
+ * are sealed one after another, and sealed records are written while the rest of their group is being signed.
  */
 export class GroupWriter implements DraftWriter {
   readonly #options: WriterOptions;
   readonly #headOf: HeadOf;
-  /** The first one is being sealed if `#isSealing`; the last one takes what is added. */
+  /** The first is being sealed if `#isSealing`; the last takes new drafts. */
   readonly #groups: Group[] = [];
   #isSealing = false;
   #isScheduled = false;
@@ -156,7 +155,7 @@ export class GroupWriter implements DraftWriter {
     this.#openGroup(draft.sealer).drafts.push(draft);
     if (this.#isScheduled || this.#isSealing) return;
     this.#isScheduled = true;
-    // After all that arrived in this turn of the loop was answered.
+    // Runs after everything that arrived in this turn of the event loop was answered.
     setImmediate(() => this.#sealNext());
   }
 
@@ -179,7 +178,7 @@ export class GroupWriter implements DraftWriter {
     }
   }
 
-  /** The group that a draft joins: one that is being sealed takes no more. */
+  /** Returns the group for a new draft; one being sealed takes no more. */
   #openGroup(sealer: Sealer): Group {
     const last = this.#groups.at(-1);
     const isTaken = this.#isSealing && this.#groups.length === 1;
@@ -211,7 +210,7 @@ export class GroupWriter implements DraftWriter {
     else this.#finish(group, sealed);
   }
 
-  /** Keeps the next records of a group, and tells those who wait for no later ones. */
+  /** Stores the next records of a group, and calls the waiters that need no later ones. */
   #take(group: Group, records: readonly JournalRecord[]): void {
     const drafts = group.drafts.slice(group.taken, group.taken + records.length);
     group.taken += records.length;
@@ -234,7 +233,7 @@ export class GroupWriter implements DraftWriter {
     return appended;
   }
 
-  /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is `kept`. */
+  /** Completes the drafts and moves the heads; drafts outside chains complete even if nothing was stored. */
   #seal(
     drafts: readonly RecordDraft[],
     records: readonly JournalRecord[],
@@ -262,7 +261,7 @@ export class GroupWriter implements DraftWriter {
   }
 }
 
-/** Calls back those whose turn has come; a callback may add more. */
+/** Calls the waiters that are due; a callback may add more. */
 function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): void {
   for (let next = group.waiting[0]; next !== undefined && isDue(next); next = group.waiting[0]) {
     group.waiting.shift();
@@ -270,7 +269,7 @@ function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): 
   }
 }
 
-/** Tells whether so many drafts of a group were kept, whatever became of those behind them. */
+/** True if the first `count` drafts of a group were stored, regardless of later ones. */
 function isKept({ drafts, failure }: Group, count: number): boolean {
   return failure === undefined || drafts.slice(0, count).every(({ isKnown }) => isKnown);
 }

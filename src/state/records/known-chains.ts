@@ -1,6 +1,6 @@
 /**
- * The store's knowledge of the journal: where each chain ends, and the position up to which these
- * heads cover every record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The store's knowledge of the journal: the head of each chain, and the position up to which the heads cover every
+ * record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { isRecord } from "../../base/json-value.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
@@ -8,27 +8,27 @@ import type { JournalPosition, RecordPlace } from "../journal/journal.ts";
 import { type Change, readAll, type Store, type StoredEntry } from "../store.ts";
 import type { ChainHead } from "./record-store.ts";
 
-/** The heads and the checkpoint of a store. */
+/** The chain heads and the checkpoint in a store. */
 export interface KnownChains {
-  /** Undefined: the store knows of no journal. */
+  /** Undefined if the store knows of no journal. */
   readonly checkpoint: JournalPosition | undefined;
   readonly heads: ReadonlyMap<string, ChainHead>;
 }
 
-/** Where each chain ends, by agent. */
+/** The collection of chain heads, by agent. */
 export const CHAIN_HEADS = "chain-heads";
-/** Up to where the journal was taken in. */
+/** The collection of the position up to which the journal was read. */
 export const CHAIN_CHECKPOINTS = "chain-checkpoints";
 const JOURNAL = "journal";
 
-/** Reads what a store knows. */
+/** Reads the known chains of a store. */
 export async function readKnownChains(store: Store): Promise<KnownChains> {
   const heads: StoredEntry[] = [];
   for await (const entry of readAll(store, CHAIN_HEADS)) heads.push(entry);
   return knownChainsOf(heads, await store.list(CHAIN_CHECKPOINTS));
 }
 
-/** The collections that hold what is known, as `knownChainsOf` takes them. */
+/** The collections that `knownChainsOf` reads. */
 export const KNOWN_CHAINS: readonly string[] = [CHAIN_HEADS, CHAIN_CHECKPOINTS];
 
 /** Reads the known chains from the entries of both collections. */
@@ -45,7 +45,7 @@ export function knownChainsOf(
   return { checkpoint, heads };
 }
 
-/** The changes by which a store knows these heads, and this position. */
+/** Returns the changes that store these heads and this position. */
 export function knownChainChanges(
   heads: ReadonlyMap<string, ChainHead>,
   { segment, offset }: JournalPosition,
@@ -58,12 +58,12 @@ export function knownChainChanges(
   return [...changes, { kind: "put", collection: CHAIN_CHECKPOINTS, key: JOURNAL, value }];
 }
 
-/** The changes by which a store knows nothing of these chains any more. */
+/** Returns the changes that delete these chains' heads. */
 export function forgottenHeads(agentIds: readonly string[]): readonly Change[] {
   return agentIds.map((key): Change => ({ kind: "delete", collection: CHAIN_HEADS, key }));
 }
 
-/** The head of a stored value; undefined for what is none. */
+/** Reads a stored head; undefined if invalid. */
 export function readHead(value: unknown): ChainHead | undefined {
   if (!isRecord(value)) return undefined;
   const { audit_id: auditId, at, method } = value;
@@ -73,14 +73,14 @@ export function readHead(value: unknown): ChainHead | undefined {
   return { auditId, at, method: typeof method === "string" ? method : "", place };
 }
 
-/** The place among such members; undefined in the store of an earlier build. */
+/** Reads the place among a head's members; undefined if an earlier build stored it. */
 export function readPlace(value: Readonly<Record<string, unknown>>): RecordPlace | undefined {
   const { length } = value;
   const position = readCheckpoint(value);
   return position && typeof length === "number" ? { ...position, length } : undefined;
 }
 
-/** The position of a stored checkpoint; undefined for what is none. */
+/** Reads a stored checkpoint; undefined if invalid. */
 export function readCheckpoint(value: unknown): JournalPosition | undefined {
   if (!isRecord(value)) return undefined;
   const { segment, offset } = value;

@@ -1,8 +1,8 @@
 /**
- * The chains of all agents of this server: which record comes last for each, and that no reply
- * leaves before its record is in the journal. Drafts of one turn of the event loop are sealed and
- * written together. A head moves only when its record is written, so that a chain never names a
- * record that was lost. And who drafts the record of a response.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The chains of this server's agents, their heads, and the guarantee that no reply leaves before its record is
+ * stored. Drafts of one event-loop turn are sealed and written together. A head moves only after its record is
+ * written, so that no chain refers to a lost record. The attributor drafts the records of responses.
+ * AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { Turns } from "../../base/turns.ts";
 import type { LateFields } from "../../wire/message.ts";
@@ -18,27 +18,27 @@ import {
 import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
 import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
-/** The machine's clock, and the listener for its steps backward. */
+/** The system clock, and a listener for its backward steps. */
 export interface LedgerClock {
   onStepBack(milliseconds: number): void;
   now?(): number;
 }
 
-/** Replies that wait to be sent, with what each is waited for. */
+/** Replies about to be sent, with the fields each waits for. */
 type LateReplies = readonly { readonly lateFields?: LateFields | undefined }[];
 
-/** How long a journal that failed is not tried again: what is promised to be over within a second. */
+/** How long a failed journal is not tried again; recovery is promised within a second. */
 const RETRY_AFTER_MS = 500;
 
 export class Ledger {
   readonly #store: RecordStore;
-  /** Where the chains end, as far as this process knows. */
+  /** The heads known to this process. */
   readonly heads: ChainHeads;
   readonly #clock: ChainClock;
   readonly #writer: DraftWriter;
-  /** Seals what is in no chain, where others wait for their store: nobody has to wait for that. */
+  /** Seals records outside chains where the store is slow, so that they need not wait for it. */
   readonly #loose: Ledger | undefined;
-  /** Undefined: nobody else writes. */
+  /** Undefined if nobody else writes. */
   readonly #questions: HeadQuestions | undefined;
   #failedAt: number | undefined;
 
@@ -70,29 +70,29 @@ export class Ledger {
     this.#clock = new ChainClock({ ...clock, heads: this.heads, newestAt, pending });
   }
 
-  /** False after a record could not be written: nothing should be begun that needs one. */
+  /** False after a record could not be written; requests that need one must not start. */
   get isWritable(): boolean {
     if (this.#failedAt === undefined) return true;
     if (performance.now() - this.#failedAt < RETRY_AFTER_MS) return false;
     return this.#probe();
   }
 
-  /** True where it is the store that records cannot be written to. */
+  /** True if records are kept in the store, so that a failure is the store's. */
   get isInStore(): boolean {
     return this.#store.isInStore === true;
   }
 
-  /** The last record of an agent's chain that this process knows of. */
+  /** Returns the head of an agent's chain as known to this process. */
   headOf(agentId: string): ChainHead | undefined {
     return this.heads.get(agentId);
   }
 
-  /** The last record of an agent's chain, whichever process has written it. */
+  /** Returns the head of an agent's chain, by any process. */
   async currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
     return (await this.#questions?.ask(agentId)) ?? this.heads.get(agentId);
   }
 
-  /** The last records of agents' chains, whichever process has written them. */
+  /** Returns the heads of agents' chains, by any process. */
   async currentHeadsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
     const current = await this.#store.headsOf?.(agentIds);
     const heads = new Map<string, ChainHead>();
@@ -103,12 +103,12 @@ export class Ledger {
     return heads;
   }
 
-  /** When the next record of an agent's chain is issued: now, and never before the last one. */
+  /** Returns the time for the next record of an agent's chain: now, but never before the last one. */
   timeFor(agentId: string): number {
     return this.#clock.next(agentId);
   }
 
-  /** Takes a draft; it is sealed before `whenSettled` calls back. */
+  /** Adds a draft, which is sealed before `whenSettled` calls back. */
   add(draft: RecordDraft): RecordDraft {
     if (draft.chain === undefined && this.#loose !== undefined) return this.#loose.add(draft);
     this.#writer.add(draft);
@@ -116,8 +116,8 @@ export class Ledger {
   }
 
   /**
-   * Calls back when what was added so far is settled: at once, when that is so already. With `of`
-   * only its replies count.
+   * Calls back once the drafts so far are settled, immediately if they are. With `of`, only drafts of those replies
+   * count.
    */
   whenSettled(done: OnSettled, of?: LateReplies): void {
     const loose = this.#loose;
@@ -133,45 +133,42 @@ export class Ledger {
       loose.whenSettled((failure) => this.#writer.whenSettled((other) => done(failure ?? other)));
   }
 
-  /** As `whenSettled`, for those who can wait; rejects where records could not be written. */
+  /** Resolves as `whenSettled` calls back; rejects if records could not be written. */
   settled(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.whenSettled((failure) => (failure === undefined ? resolve() : reject(failure)));
     });
   }
 
-  /**
-   * Resolves as soon as a record that was just drafted is kept, whatever becomes of those before it; rejects with
-   * why it is not.
-   */
+  /** Resolves once a draft just added is stored, regardless of earlier ones; rejects with the error if it is not. */
   kept(draft: RecordDraft): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#writer.whenKnown(draft, (failure) => (failure ? reject(failure) : resolve()));
     });
   }
 
-  /** The compact JWS of a record that was written. */
+  /** Returns the compact JWS of a stored record. */
   find(auditId: string): Promise<string | undefined> {
     return this.#store.find(auditId);
   }
 
-  /** Where a record went that the journal had, as retention demands; undefined: nobody knows of it. */
+  /** Returns where retention moved a record; undefined if it is unknown. */
   whereCut(auditId: string): Promise<WhereCut | undefined> {
     return this.#store.whereCut?.(auditId) ?? Promise.resolve(undefined);
   }
 
-  /** Finds many records of one chain, one behind the other. */
+  /** Returns a reader for many consecutive records of one chain. */
   openReader(): RecordReader {
     return this.#store.openReader?.() ?? this.#store;
   }
 
-  /** Waits for what is pending, and closes the records' store; nothing may be added after it. */
+  /** Settles pending drafts and closes the record store; nothing may be added afterwards. */
   async close(): Promise<void> {
     await this.settled().catch(() => undefined);
     await this.#store.close();
   }
 
-  /** Tries without a record: the request that would bring one must not run in vain. */
+  /** Tests the store without a record, so that no request runs whose record cannot be stored. */
   #probe(): boolean {
     try {
       this.#store.probe();
@@ -184,7 +181,7 @@ export class Ledger {
   }
 }
 
-/** Nothing of what is in no chain is kept. */
+/** A store for records outside chains, which keeps nothing. */
 const NOWHERE: RecordStore = {
   isImmediate: true,
   append: () => ({}),
@@ -195,7 +192,7 @@ const NOWHERE: RecordStore = {
 
 const ALL_KINDS = { isChained: true, isLoose: true } as const;
 
-/** The kinds of records that replies wait for. */
+/** Returns which kinds of records the replies wait for. */
 function waitingOf(replies: LateReplies): Readonly<Record<"isChained" | "isLoose", boolean>> {
   const kinds = { isChained: false, isLoose: false };
   for (const { lateFields: one } of replies) {
@@ -212,8 +209,8 @@ interface Question {
 }
 
 /**
- * Questions where chains end, to a store that other processes write to, too: one is under way at a time,
- * and all who ask meanwhile share the next.
+ * Queries for chain heads in a store with other writers: one query runs at a time, and callers during it share the
+ * next.
  */
 export class HeadQuestions {
   readonly #headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>;
@@ -224,7 +221,7 @@ export class HeadQuestions {
     this.#headsOf = headsOf;
   }
 
-  /** The end of a chain as it is after this call; undefined where there is none. */
+  /** Returns a chain's head as of this call or later; undefined if there is none. */
   async ask(agentId: string): Promise<ChainHead | undefined> {
     this.#next ??= this.#open();
     const { agentIds, answer } = this.#next;
@@ -242,7 +239,7 @@ export class HeadQuestions {
   }
 }
 
-/** The time of the newest of these heads; minus infinity without any. */
+/** Returns the time of the newest head; minus infinity without any. */
 export function newestOf(heads: Iterable<ChainHead>): number {
   let newest = Number.NEGATIVE_INFINITY;
   for (const { at } of heads) if (at > newest) newest = at;
@@ -256,9 +253,9 @@ interface AttributorOptions {
 }
 
 /**
- * Drafts the Attribution-Record of a response, and says where it belongs: in the chain of the agent
- * it is about, or nowhere. Records of nobody in particular are signed and sent, and kept nowhere: no
- * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
+ * Drafts the Attribution-Record of a response in the chain of the agent it concerns, or in none. Records without an
+ * agent are signed and sent, but not stored, so that no stranger can make the server write. AGTP-IDENTIFIERS
+ * "Attribution-Record"
  */
 export class Attributor {
   readonly #options: AttributorOptions;
@@ -267,17 +264,17 @@ export class Attributor {
     this.#options = options;
   }
 
-  /** True while records can be kept. */
+  /** True while records can be stored. */
   get isWritable(): boolean {
     return this.#options.ledger.isWritable;
   }
 
-  /** True where it is the store that they cannot be kept in. */
+  /** True if records are kept in the store, so that a failure is the store's. */
   get isInStore(): boolean {
     return this.#options.ledger.isInStore;
   }
 
-  /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
+  /** Drafts the next record of the agent's chain; it is sealed and stored once the ledger has settled. */
   chained(facts: RecordFacts): RecordDraft {
     const { serverId, sealer, ledger } = this.#options;
     const { agentId, method } = facts;
@@ -288,7 +285,7 @@ export class Attributor {
     return ledger.add(new RecordDraft(payload, sealer, chain));
   }
 
-  /** A record that is in no chain; sealed once the ledger has settled. */
+  /** Drafts a record outside chains; it is sealed once the ledger has settled. */
   unchained(facts: RecordFacts): RecordDraft {
     const { serverId, sealer, ledger } = this.#options;
     const payload = recordPayload(facts, serverId, Date.now());

@@ -1,7 +1,6 @@
 /**
- * Opens the ledger of a daemon: chain heads from the store, brought up to date from what the journal
- * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * Opens the ledger of a daemon with the chain heads from the store, updated from the journal beyond them. After a
+ * crash every acknowledged record is in its chain exactly once.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -37,50 +36,50 @@ import {
 
 export interface LedgerOptions {
   readonly store: Store;
-  /** Undefined: records end with the process. */
+  /** Undefined: records are lost with the process. */
   readonly journalDirectory: string | undefined;
   readonly segmentBytes?: number;
-  /** Stores what else was made of the records before a checkpoint; where it rejects, none is made. */
+  /** Stores what was derived from the records, before a checkpoint; a rejection prevents the checkpoint. */
   beforeCheckpoint?(): Promise<void>;
-  /** A journal that cannot be written, or work beside serving that failed. */
+  /** Called if the journal cannot be written, or background work failed. */
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
-  /** The records of several nodes, in the place of a journal. */
+  /** The shared records of several nodes, instead of a journal. */
   readonly shared?: SharedRecords;
-  /** "process" without it. */
+  /** Default: "process". */
   readonly durability?: Durability;
   onCutStep?(step: CutStep): void;
   now?(): number;
 }
 
-/** Records that are kept where other nodes append as well. */
+/** Records in a store to which other nodes append too. */
 export interface SharedRecords {
   readonly records: RecordStore;
-  /** Where all chains ended. */
+  /** The chain heads at the opening. */
   readonly heads: ReadonlyMap<string, ChainHead>;
-  /** The latest lifecycle events, in order: the store may not have seen them. */
+  /** The latest lifecycle events in order, which the store may lack. */
   readonly events: readonly JournalRecord[];
   latestEvents?(): Promise<readonly JournalRecord[]>;
-  /** The records, as retention takes them away. */
+  /** The records as retention sees them. */
   readonly retained?: RetainedRecords;
-  /** Everything that the nodes keep, as the lines of an export. */
+  /** Yields the state of every node, as lines of an export. */
   exported?(serverId: string): AsyncIterable<string>;
 }
 
-/** Records of chains over a journal that is open. */
+/** Chains over an open journal. */
 interface OpenRecords {
-  /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
+  /** Lifecycle events in the journal after the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
   /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
   readonly newestAt: number;
-  /** Stores where the chains end, so that the journal up to here is not read again. */
+  /** Stores the chain heads, so that the journal up to here is not replayed again. */
   checkpoint(): Promise<void>;
-  /** The records, for an export beside those that come. */
+  /** The records, for an export during operation. */
   readonly exported: RecordsSource | undefined;
-  /** Keeps the journal within limits; undefined without one. */
+  /** Keeps the journal within its limits; undefined without one. */
   readonly retention?: Retention | undefined;
-  /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
+  /** Writes pending records, stores the heads, and closes the journal, but not the store. */
   close(): Promise<void>;
 }
 
@@ -88,14 +87,14 @@ interface OpenLedger extends OpenRecords {
   readonly ledger: Ledger;
 }
 
-/** Chains that grow in a journal, and which of them have. */
+/** Chains that grow in a journal, with their changed heads. */
 export interface GrowingChains {
   readonly heads: ChainHeads;
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Makes the chains over a store of records, from where each of them ends. */
+/** Creates the chains over a record store, from their heads. */
 type MakeChains<Chains extends GrowingChains> = (
   records: RecordStore,
   heads: ReadonlyMap<string, ChainHead>,
@@ -103,7 +102,7 @@ type MakeChains<Chains extends GrowingChains> = (
 
 const START: JournalPosition = { segment: 1, offset: 0 };
 
-/** Opens the ledger; rejects with what the journal lacks. */
+/** Opens the ledger; rejects with the journal's damage. */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   if (options.shared !== undefined) return openShared(options.shared, options);
   const { chains: ledger, ...opened } = await openChains(
@@ -113,7 +112,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   return { ...opened, ledger };
 }
 
-/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
+/** Opens the journal and updates the chain heads; rejects with the journal's damage. */
 export async function openChains<Chains extends GrowingChains>(
   options: Omit<LedgerOptions, "shared">,
   make: MakeChains<Chains>,
@@ -194,7 +193,7 @@ async function openKept<Chains extends GrowingChains>(
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   for (const agentIds of [placed, grown.keys(), added]) chains.heads.mark(agentIds);
-  // A later one would lie beyond the heads of one that can fail yet.
+  // Serialized: a later checkpoint would skip the heads of an earlier one that may yet fail.
   const turns = new Turns();
   checkpointNow = () =>
     turns.run(async () => {
@@ -215,13 +214,16 @@ async function openKept<Chains extends GrowingChains>(
   };
 }
 
-/** A checkpoint is followed by a pause so many times as long, within a bound: a start after a kill replays what is written in it. */
+/**
+ * The pause after a checkpoint, as a multiple of its duration, up to a bound: a restart after a kill replays what
+ * was written in it.
+ */
 const PAUSE_SHARE = 50;
 const MOST_PAUSE_MS = 5_000;
 
 /**
- * Checkpoints behind finished segments. At full load one is finished each half second, and a checkpoint stores the
- * head of every chain that has grown: with 10,000 of them that was a sixth of the processor's time.
+ * Checkpoints after finished segments. At full load a segment is finished every half second, and a checkpoint stores
+ * the head of each chain that has grown: with 10,000 of them it took a sixth of the CPU time.
  */
 class SpacedCheckpoints {
   readonly #make: () => Promise<void>;
@@ -241,7 +243,7 @@ class SpacedCheckpoints {
       this.#isDue = true;
       return;
     }
-    // Not at once: the records of this turn are in the heads only when the turn is over.
+    // Deferred, because the records of this turn reach the heads only at its end.
     const pauseMs = Math.max(0, this.#nextAt - performance.now());
     this.#timer = setTimeout(() => void this.#makeNow(), pauseMs);
   }
@@ -272,7 +274,7 @@ async function closeChains(
 ): Promise<void> {
   await retention?.close();
   await chains.settled().catch(() => undefined);
-  // The journal's position reaches what was written last.
+  // After this turn, the journal's position covers the last write.
   await nextTurn();
   try {
     await checkpoint();
@@ -281,7 +283,7 @@ async function closeChains(
   }
 }
 
-/** The operator has nothing to mend where the outcome of a record is not known. */
+/** An unknown outcome is a notice rather than a fault, since the operator has nothing to repair. */
 function reporting({ onFault, onNotice }: LedgerOptions): (error: Error) => void {
   return (error) => {
     if (onNotice === undefined || !(error instanceof UnknownOutcomeError)) onFault(error);
@@ -289,7 +291,7 @@ function reporting({ onFault, onNotice }: LedgerOptions): (error: Error) => void
   };
 }
 
-/** So many Audit-IDs stand in one line. */
+/** The most Audit-IDs in one line of the log. */
 const IDS_TOLD = 8;
 
 function unknownNotice({ auditIds, message }: UnknownOutcomeError): StateNotice {
@@ -312,10 +314,10 @@ function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
   return { onStepBack, ...(now && { now }) };
 }
 
-/** A commit keeps the loop from everything else: 10,000 heads in one took 100 ms. */
+/** The most changes per commit, which blocks the event loop: 10,000 heads in one took 100 ms. */
 const SLICE = 256;
 
-/** Commits the heads, and behind them the position; a replay comes by heads again that stand behind it. */
+/** Commits the heads first and then the position; a replay repeats heads beyond the position harmlessly. */
 async function commitInSlices(store: Store, changes: readonly Change[]): Promise<void> {
   for (let from = 0; from < changes.length; from += SLICE) {
     await store.commit(changes.slice(from, from + SLICE));
@@ -327,16 +329,16 @@ async function storeCheckpoint(
   chains: GrowingChains,
   journal: FileJournal,
 ): Promise<JournalPosition> {
-  // Records written from here on are replayed again: they may not have been taken in yet.
+  // Later records are replayed after a crash: they may not be in the heads yet.
   const { position } = journal;
   await beforeCheckpoint?.();
   const changed = chains.heads.takeChanged();
   try {
-    // The store is synced: it must not know of records that a power cut takes from the journal.
+    // The store is synced, and must not know of records that a power failure removes from the journal.
     await journal.sync();
     await commitInSlices(store, knownChainChanges(changed, position));
   } catch (error) {
-    // A later checkpoint lies beyond these records, and nothing would tell of them again.
+    // Otherwise a later checkpoint would be beyond these records, without their heads.
     chains.heads.mark(changed.keys());
     throw error;
   }

@@ -1,7 +1,6 @@
 /**
- * The sealer that a server's key calls for. Unsigned records are sealed on the spot. A signature
- * costs more than all the rest of answering a request, so signed ones are sealed by a thread of
- * their own whenever there is more than a little to do, and a core for it.
+ * Chooses the sealer for a server's key. Unsigned records are sealed synchronously. A signature costs more than the
+ * rest of a request, so signed records are sealed by a thread if there are several, and a spare core.
  */
 import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,15 +12,15 @@ import type { Deliver, Sealer, SealingJob } from "./record.ts";
 import { createSealer, type RecordSigner, sealAll } from "./sealer.ts";
 import type { SealingThreadData } from "./sealing-thread.ts";
 
-/** By the thread that answers, and by whoever asks. */
+/** The cores used by the main thread and by local clients. */
 const CORES_TAKEN = 2;
 
-/** A sealer for records of this signer. */
+/** Opens a sealer for this signer's records. */
 export function openSealer(signer: RecordSigner, key: KeyObject | undefined): Sealer {
   const script = new URL("./sealing-thread.js", import.meta.url);
-  // A thread that shares the core with the others makes all of them slower.
+  // A thread that shares a core slows everything down.
   const isWorthwhile = key !== undefined && availableParallelism() > CORES_TAKEN;
-  // A thread runs built code only; where the sources themselves run, there is none to start.
+  // A thread needs the built script, which is missing when the sources run directly.
   if (!isWorthwhile || !existsSync(fileURLToPath(script))) return createSealer(signer);
   return new ThreadSealer({ script, signer, key });
 }
@@ -31,34 +30,34 @@ interface ThreadSealerOptions {
   readonly script: URL;
   readonly signer: RecordSigner;
   readonly key: KeyObject;
-  /** How long none is started after one failed; 10 seconds unless given. */
+  /** How long no thread is started after one failed; default: 10 seconds. */
   readonly restMs?: number;
 }
 
 const REST_MS = 10_000;
 
-/** Up to so many records are sealed sooner on the spot. */
+/** Up to this many records are sealed faster without the thread. */
 const FEW = 2;
 
-/** A job that the thread has. */
+/** A job sent to the thread. */
 interface Waiting {
   readonly job: SealingJob;
   readonly deliver: Deliver;
-  /** Where the chains of the job end so far. */
+  /** The current heads of the job's chains. */
   readonly heads: string[];
-  /** Records that came back. */
+  /** The number of records received. */
   delivered: number;
   resolve(records: readonly JournalRecord[]): void;
 }
 
 /**
- * Seals by a thread of its own, so that signing does not hold up answering. What is little is sealed on
- * the spot, which is sooner than asking; and so is everything, should the thread fail.
+ * Seals in a thread, so that signing does not delay responses. Small jobs are sealed synchronously, which is faster,
+ * and so is every job if the thread fails.
  */
 export class ThreadSealer implements Sealer {
   readonly #options: ThreadSealerOptions;
   #thread: Worker | undefined;
-  /** None is started before; a thread that could not be started once may well be later. */
+  /** No thread is started before this time; one that failed to start may succeed later. */
   #restUntil = Number.NEGATIVE_INFINITY;
   readonly #waiting: Waiting[] = [];
 
@@ -84,7 +83,7 @@ export class ThreadSealer implements Sealer {
     await thread?.terminate();
   }
 
-  /** Started when there is much to seal for the first time; undefined for a while after it failed. */
+  /** Starts the thread at the first large job; undefined for a while after a failure. */
   #start(): Worker | undefined {
     if (performance.now() < this.#restUntil) return undefined;
     this.#thread ??= this.#startThread();
@@ -96,7 +95,7 @@ export class ThreadSealer implements Sealer {
     const pem = key.export({ type: "pkcs8", format: "pem" }).toString();
     const data: SealingThreadData = { key: pem };
     const thread = new Worker(script, { workerData: data, stdout: false, stderr: false });
-    // Requests keep the process alive, not their records.
+    // Only requests keep the process alive.
     thread.unref();
     thread.on("message", (records: readonly JournalRecord[]) => this.#receive(records));
     const fail = (): void => {
@@ -124,7 +123,7 @@ export class ThreadSealer implements Sealer {
     }
   }
 
-  /** Without the thread, what it has not sent back is done here. */
+  /** Seals the jobs' missing records without the thread. */
   #giveUp(restUntil: number): void {
     this.#restUntil = restUntil;
     this.#thread = undefined;

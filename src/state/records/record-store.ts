@@ -1,8 +1,7 @@
 /**
- * The seam under the ledger: who decides which record comes next in a chain. A batch is appended by
- * compare-and-set: each chain names the record that it was sealed after, and where another writer
- * was sooner, nothing of that chain is kept and its head is answered. And where the chains of this process
- * end.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The interface under the ledger, which decides the next record of a chain. A batch is appended by compare-and-set:
+ * each chain names the record that it follows, and if another writer was faster, nothing of that chain is stored and
+ * its current head is returned. Also the chain heads of this process.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { nameText } from "../../base/kept-text.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -22,9 +21,9 @@ export interface ChainHead {
   readonly auditId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The method that the record is about. */
+  /** The method of the recorded request. */
   readonly method: string;
-  /** Undefined where the journal ends with the process, or an earlier build has not noted it. */
+  /** Undefined if the journal is volatile, or an earlier build stored the head. */
   readonly place?: RecordPlace | undefined;
 }
 
@@ -35,77 +34,75 @@ export interface ChainedRecord extends JournalRecord {
 
 /** Records that are appended together. */
 export interface RecordBatch {
-  /** By chain in order: each one's first names its expected head, each later one the one before. */
+  /** Grouped by chain and in order: the first of a chain follows the expected head, each later one its predecessor. */
   readonly records: readonly ChainedRecord[];
-  /** The Audit-ID that each chain of the batch is expected to end with; 64 zeros for a new one. */
+  /** The expected head of each chain, as an Audit-ID; 64 zeros for a new chain. */
   readonly expected: ReadonlyMap<string, string>;
-  /** By agent when that record was made, in milliseconds since the epoch. */
+  /** By agent, when the expected head was made, in milliseconds since the epoch. */
   readonly since?: ReadonlyMap<string, number>;
-  /** Further records, which came as octets. */
+  /** Further records, as raw octets. */
   readonly packed?: readonly PackedRecords[];
 }
 
-/** A batch that was decided. */
+/** The outcome of a batch. */
 export interface Appended {
-  /** Where the first record stands, each other one behind the line feed of the one before. */
+  /** The place of the first record; each other follows the previous one's line feed. */
   readonly first?: JournalPosition | undefined;
   /**
-   * The chains that end otherwise than was expected, with their heads as they are, undefined where
-   * there is none: none of their records is kept, those of all other chains are. Undefined: there are
-   * no other writers.
+   * Chains whose head was not the expected one, with their current heads, undefined if there is none: none of their
+   * records is stored, while those of other chains are. Undefined: there are no other writers.
    */
   readonly moved?: ReadonlyMap<string, ChainHead | undefined> | undefined;
-  /** The chains that the store has lost, each with why: none of their records is kept, either. */
+  /** Chains that the store has lost, with the errors; none of their records is stored either. */
   readonly failed?: ReadonlyMap<string, Error> | undefined;
 }
 
 export interface RecordStore {
   /**
-   * True where `append` answers at once and loses to nobody: records are then appended while others
-   * of their batch are still being signed.
+   * True if `append` is synchronous and never loses a race; records are then appended while others of their batch
+   * are being signed.
    */
   readonly isImmediate: boolean;
-  /** True where they lie in the store: what keeps them from being kept is a fault of the store. */
+  /** True if records are kept in the store, so that a failure is the store's. */
   readonly isInStore?: boolean;
-  /** How many batches may be under way at once; one without it. */
+  /** The most batches in flight; default: one. */
   readonly batches?: number;
   /**
-   * True where batches are decided in the order in which they were appended: one may then expect the
-   * records of another that is still under way, and loses where that has lost.
+   * True if batches are decided in the order of their appends: a batch may then expect records of another in flight,
+   * and loses if that one loses.
    */
   readonly isOrdered?: boolean;
   /**
-   * Appends a batch. Settled once what it kept cannot be lost; where that is not known, it finds out
-   * first.
-   * @throws where none of the batch is kept, and `UnknownOutcomeError` where nobody can tell.
+   * Appends a batch. Settles once the stored records are safe; an unknown outcome is resolved first.
+   * @throws if nothing of the batch is stored, and `UnknownOutcomeError` if the outcome cannot be determined
    */
   append(batch: RecordBatch): Appended | Promise<Appended>;
   /**
-   * Takes turns at a chain that others move as well: resolves with its head when it is this writer's turn, which ends
-   * with its next batch or after a while. A hint, by which less is sealed in vain; `isLost`: the last batch lost.
+   * Requests a turn at a chain that others move too: resolves with its head at this writer's turn, which ends with
+   * its next batch or after a while. Only a hint that saves vain sealing; `isLost`: the last batch lost.
    */
   turnAt?(agentId: string, isLost: boolean): Promise<ChainHead | undefined>;
-  /** Has somebody told of chains that others have lost to this writer. */
+  /** Calls back with chains at which other writers have lost to this one. */
   onRaced?(hear: (agentId: string) => void): void;
   /** Throws while nothing can be appended. */
   probe(): void;
-  /** The compact JWS of a record; reads beside what is being appended. */
+  /** Returns the compact JWS of a record; works while others are appended. */
   find(auditId: string): Promise<string | undefined>;
-  /** Finds many records of one chain, one behind the other; without this, `find` does. */
+  /** Returns a reader for many consecutive records of a chain; default: `find`. */
   openReader?(): RecordReader;
-  /** As a reader's; for stores without `openReader`. */
+  /** As `RecordReader.before`, for stores without `openReader`. */
   before?(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined>;
-  /** Where a record went that was cut off; without this, nothing ever is. */
+  /** Returns where retention moved a record; undefined if retention does not apply. */
   whereCut?(auditId: string): Promise<WhereCut | undefined>;
-  /** The heads of chains as they are now; without this, the ledger knows them itself. */
+  /** Returns the current heads of chains; undefined if the ledger knows them itself. */
   headsOf?(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>>;
   close(): Promise<void>;
 }
 
-/** The records may be kept or not, and it could not be found out. */
+/** Thrown if it cannot be determined if the records were stored. */
 export class UnknownOutcomeError extends Error {
   override readonly name = "UnknownOutcomeError";
-  /** The Audit-IDs by which they can be looked up, as far as they are known. */
+  /** The Audit-IDs to look up, if known. */
   readonly auditIds: readonly string[];
 
   constructor(cause: unknown, auditIds: readonly string[] = []) {
@@ -114,7 +111,7 @@ export class UnknownOutcomeError extends Error {
   }
 }
 
-/** The records of one process in its own journal: nobody else writes, so every batch is kept. */
+/** Creates the record store over a process's own journal: nobody else writes, so every batch is stored. */
 export function createJournalStore(journal: Journal): RecordStore {
   return {
     isImmediate: true,
@@ -126,47 +123,47 @@ export function createJournalStore(journal: Journal): RecordStore {
   };
 }
 
-/** The end of a chain; moved without a look at a map, as each record moves one. */
+/** A mutable entry, since each record moves a head and a lookup in a map would cost more. */
 interface ChainEnd {
-  /** Undefined: nothing of the chain is kept. */
+  /** Undefined: the chain has no stored record. */
   head: ChainHead | undefined;
-  /** Moved, or marked, since `takeChanged`. */
+  /** True if moved or marked since `takeChanged`. */
   isChanged: boolean;
 }
 
-/** The last record of each chain, and which of them this process has moved. */
+/** The head of each chain, and which of them this process has moved. */
 export class ChainHeads {
   readonly #ends = new Map<string, ChainEnd>();
-  /** Agents whose chains this process has moved since `takeChanged`. */
+  /** Agents whose chains were moved or marked since `takeChanged`. */
   #changed: string[] = [];
 
   constructor(heads: ReadonlyMap<string, ChainHead>) {
     for (const [agentId, head] of heads) this.#endOf(nameText(agentId)).head = head;
   }
 
-  /** Where all chains end. */
+  /** The heads of every chain. */
   get all(): ReadonlyMap<string, ChainHead> {
     return headsOf(this.#ends);
   }
 
-  /** The last record of a chain that this process knows of. */
+  /** Returns the head of a chain as known to this process. */
   get(agentId: string): ChainHead | undefined {
     return this.#ends.get(agentId)?.head;
   }
 
-  /** Takes in a record that this process has written. */
+  /** Sets a head after this process wrote a record. */
   move(agentId: string, head: ChainHead): void {
     const end = this.#endOf(agentId);
     end.head = head;
     this.#mark(agentId, end);
   }
 
-  /** Takes in where another process has left a chain; undefined: nothing of it is kept. */
+  /** Sets a head after another process moved it; undefined: the chain has no stored record. */
   learn(agentId: string, head: ChainHead | undefined): void {
     this.#endOf(agentId).head = head;
   }
 
-  /** The heads that were moved, or marked, since the last call; those that a store has together are neighbours. */
+  /** Returns the heads moved or marked since the last call, sorted by their first octet. */
   takeChanged(): ReadonlyMap<string, ChainHead> {
     const neighbours = byBeginning(this.#changed);
     const changed = neighbours.map((agentId) => [agentId, this.#endOf(agentId)] as const);
@@ -175,7 +172,7 @@ export class ChainHeads {
     return headsOf(changed);
   }
 
-  /** Marks chains that the store does not know as they are. */
+  /** Marks chains whose stored heads are outdated. */
   mark(agentIds: Iterable<string>): void {
     for (const agentId of agentIds) this.#mark(agentId, this.#endOf(agentId));
   }
@@ -195,7 +192,7 @@ export class ChainHeads {
   }
 }
 
-/** In the order of their first octet: 10,000 heads in no order are written in three times the time. */
+/** Sorts by the first octet: 10,000 heads in random order take three times as long to write. */
 function byBeginning(agentIds: readonly string[]): readonly string[] {
   const groups = new Map<string, string[]>();
   for (const agentId of agentIds) {
@@ -216,37 +213,37 @@ function headsOf(ends: Iterable<readonly [string, ChainEnd]>): ReadonlyMap<strin
 
 interface ChainClockOptions {
   readonly heads: Pick<ChainHeads, "get">;
-  /** The time of the newest record of all chains. */
+  /** The time of the newest record in any chain. */
   readonly newestAt: number;
-  /** Drafts that are in no head yet. */
+  /** Returns drafts whose heads have not moved yet. */
   pending(): Iterable<Chain>;
-  /** Told once for each step, with its size in milliseconds. */
+  /** Called once for each backward step, with its size in milliseconds. */
   onStepBack(milliseconds: number): void;
   now?(): number;
 }
 
 /**
- * Reads the time of records; one for all chains of a process. It never lies before the record that a chain
- * ends with, though the machine's clock may step back: a chain whose time runs backwards does not verify.
+ * The clock for records, shared by the chains of a process. It never returns a time before a chain's last record,
+ * even if the system clock steps back, since a chain with decreasing times does not verify.
  */
 export class ChainClock {
   readonly #options: ChainClockOptions;
-  /** No chain has a record that is later. */
+  /** At least the time of every record. */
   #newestAt: number;
-  /** The last reading of the machine's clock. */
+  /** The last reading of the system clock. */
   #lastReading: number;
-  /** Where chains are while the clock is behind one of them; empty otherwise. */
+  /** The latest time of each chain while the clock is behind; empty otherwise. */
   readonly #ahead = new Map<string, number>();
 
   constructor(options: ChainClockOptions) {
     this.#options = options;
     this.#newestAt = options.newestAt;
     this.#lastReading = options.newestAt;
-    // A step before the start is told of at the start, not with the first request.
+    // Reports a step before the start immediately, instead of at the first request.
     this.#read();
   }
 
-  /** The time of the next record of a chain. */
+  /** Returns the time for the next record of a chain. */
   next(agentId: string): number {
     const now = this.#read();
     if (now >= this.#newestAt) {
@@ -260,7 +257,7 @@ export class ChainClock {
     return at;
   }
 
-  /** Takes in a record that another process has written: its clock may be ahead. */
+  /** Notes another process's record, whose clock may be ahead. */
   reach(at: number): void {
     if (at > this.#newestAt) this.#newestAt = at;
   }

@@ -1,8 +1,7 @@
 /**
- * An Attribution-Record before it is sealed. Its payload is who asked, for what, and what the answer was,
- * as one JSON text; the draft has everything but the record it follows, its signature and its Audit-ID.
- * Every record names the one before it in its agent's chain. Fields stand at top level.
- * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
+ * An unsealed Attribution-Record. Its payload is one JSON text with the caller, the request and the outcome; a draft
+ * lacks only the Audit-ID of its predecessor, its signature and its own Audit-ID. Every record names its predecessor
+ * in its agent's chain. Fields stand at top level. AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
 import { hash } from "node:crypto";
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
@@ -10,29 +9,29 @@ import { bodySha256, flatText, RepeatedTexts } from "../../base/kept-text.ts";
 import type { LateFields } from "../../wire/message.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 
-/** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
+/** `previous_audit_id` of a chain's first record, and of a record outside chains. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
 
-/** The facts of one response. Texts that are not marked optional may be empty. */
+/** The facts of one response. Strings not marked optional may be empty. */
 export interface RecordFacts {
-  /** The acting agent; empty for a caller that is nobody. */
+  /** The acting agent; empty for an unidentified caller. */
   readonly agentId: string;
   readonly ownerId: string;
-  /** As it was sent, malformed or not. */
+  /** As received, possibly malformed. */
   readonly requestId: string;
   readonly responseId: string;
-  /** Set for what changes something. */
+  /** Set if the request changes something. */
   readonly actionId: string | undefined;
   readonly method: string;
-  /** The wire's method, when another one was answered. */
+  /** The method on the wire, if another one was answered. */
   readonly requestedMethod: string | undefined;
   readonly path: string;
   readonly status: number;
   readonly sessionId: string | undefined;
   readonly taskId: string | undefined;
-  /** From a validated credential; the credential itself never gets here. */
+  /** From a validated credential, which itself never gets here. */
   readonly principalId: string | undefined;
-  /** The trace that the request is a part of, 32 hex digits. */
+  /** The trace of the request, 32 hex digits. */
   readonly traceId?: string | undefined;
   readonly assurance: Assurance;
   readonly requestBody: Uint8Array | string;
@@ -41,26 +40,25 @@ export interface RecordFacts {
   readonly extension?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The facts of what no request asked for, such as bytes that were none. */
+/** The facts for input that is not a request, such as malformed octets. */
 export const NO_REQUEST: Omit<RecordFacts, "status"> = {
   ...{ agentId: "", ownerId: "", requestId: "", responseId: "", actionId: undefined },
   ...{ method: "", requestedMethod: undefined, path: "", sessionId: undefined, taskId: undefined },
   ...{ principalId: undefined, assurance: "unverified", requestBody: "", responseBody: "" },
 };
 
-/** How the server knows that the agent is who it says. */
+/** How the agent's identity was established. */
 type Assurance = "certificate-bound" | "unverified";
 
-/** The JSON text of a record, without the Audit-ID of the one before, which stands between. */
+/** The JSON text of a record in two parts, around the Audit-ID of its predecessor. */
 interface RecordPayload {
   readonly before: string;
   readonly after: string;
 }
 
 /**
- * The payload of a record. It is put together by hand, as every response has one; and of few pieces, as it is
- * written piece by piece: with half of the pieces, that takes half of the time. Each text of a member is closed
- * by what follows it.
+ * Builds a record's payload. It concatenates by hand, since every response has one, and few pieces, since the text
+ * is written piece by piece: half as many take half the time. Each string member is closed by what follows it.
  */
 export function recordPayload(facts: RecordFacts, serverId: string, now: number): RecordPayload {
   const { actionId, traceId, extension } = facts;
@@ -80,7 +78,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   return { before, after: `${after}"}` };
 }
 
-/** A member of a text, open at its end. */
+/** Returns a string member without its closing quote. */
 function member(name: string, text: string | undefined): string {
   return text === undefined ? "" : `","${name}":${jsonText(text).slice(0, -1)}`;
 }
@@ -89,11 +87,11 @@ const REPLY = '"response_id":"';
 const NO_REQUEST_ID = `"",${REPLY}`;
 
 let ownServerId: string | undefined;
-/** One a busy agent; with the Request-ID that is none, or up to it. */
+/** One entry per busy agent: without a Request-ID, and up to it. */
 let openings = openingsOf("", "");
 let namedOpenings = openings;
 
-/** The members up to the Response-ID; mostly those of one server. */
+/** Returns the members up to the Response-ID; cached for one server. */
 function openingOf({ agentId, ownerId, requestId }: RecordFacts, serverId: string): string {
   if (serverId !== ownServerId) {
     ownServerId = serverId;
@@ -113,7 +111,7 @@ function openingsOf(serverId: string, end: string): RepeatedTexts {
   );
 }
 
-/** One a busy path. */
+/** One entry per busy path. */
 const requests = new RepeatedTexts(
   1024,
   (path, method) => `","method":${jsonText(method)},"path":${jsonText(path)},"status":`,
@@ -124,7 +122,7 @@ const outcomes: Readonly<Record<Assurance, Map<number, string>>> = {
   unverified: new Map(),
 };
 
-/** The status, and the members behind it up to the first hash. */
+/** Returns the status, and the members after it up to the first hash. */
 function outcomeOf({ status, assurance }: RecordFacts): string {
   const known = outcomes[assurance].get(status);
   if (known !== undefined) return known;
@@ -137,7 +135,7 @@ const ISSUED_AT = '","issued_at":"';
 
 const EMPTY_HASH = bodySha256("");
 
-/** The hash of a body's octets, in hex. */
+/** Returns the SHA-256 of a body in hex. */
 function bodyHash(body: Uint8Array | string): string {
   return body.length === 0 ? EMPTY_HASH : bodySha256(body);
 }
@@ -145,7 +143,7 @@ function bodyHash(body: Uint8Array | string): string {
 let issuedAtMs = -1;
 let issuedAtText = "";
 
-/** RFC 3339 with milliseconds, made anew at most once a millisecond; always of one length. */
+/** Returns RFC 3339 with milliseconds, of constant length; built at most once a millisecond. */
 function issuedAt(now: number): string {
   if (now !== issuedAtMs) {
     issuedAtMs = now;
@@ -155,8 +153,8 @@ function issuedAt(now: number): string {
 }
 
 /**
- * The name of the server's own chain, where records of others have an Agent-ID: what operators change
- * that is about no agent.   docs/attribution.md
+ * Returns the id of the server's own chain, used in place of an Agent-ID for operators' changes that concern no
+ * agent.   docs/attribution.md
  */
 export function serverChainId(serverId: string): string {
   return hash("sha256", `agtp://${serverId}`);
@@ -168,21 +166,21 @@ export interface Chain {
   readonly at: number;
   /** The method of the recorded request. */
   readonly method: string;
-  /** Set where the record says what has happened to its agent. */
+  /** Set if the record is an event of its agent. */
   readonly isEvent?: true;
 }
 
-/** A record that is not sealed yet. Drafts are sealed together, when the replies that carry them are about to leave. */
+/** An unsealed record. Drafts are sealed together, when the replies that carry them are about to leave. */
 export class RecordDraft implements LateFields {
   payload: RecordPayload;
   readonly sealer: Sealer;
-  /** Undefined: the record is in no chain, and kept nowhere. */
+  /** Undefined: the record is outside chains, and not stored. */
   chain: Chain | undefined;
   /** Compact serialization; empty before it is sealed. */
   jws = "";
   /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
   auditId = "";
-  /** Its place among the drafts that wait for their store, from 1 on; 0: it does not. */
+  /** The position among drafts waiting for their store, counted from 1; 0: none. */
   number = 0;
 
   constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
@@ -191,7 +189,7 @@ export class RecordDraft implements LateFields {
     this.chain = chain;
   }
 
-  /** Moves the record to a later time, in milliseconds since the epoch: its chain has gone on. */
+  /** Moves the record to a later time, in milliseconds since the epoch, after its chain has grown. */
   reissue(at: number): void {
     if (this.chain === undefined || this.chain.at === at) return;
     const { before, after } = this.payload;
@@ -209,33 +207,30 @@ export class RecordDraft implements LateFields {
     return this.auditId !== "";
   }
 
-  /** As they stand in a response. */
+  /** The header fields of a response. */
   get lines(): string {
     return `Attribution-Record: ${this.jws}\r\nAudit-ID: ${this.auditId}\r\n`;
   }
 }
 
-/** Drafts as they are sealed, apart from what else is known of them. */
+/** The parts of drafts that sealing needs. */
 export interface SealingJob {
   readonly payloads: readonly RecordPayload[];
-  /** For each payload the number of its chain in this job; -1: none. */
+  /** For each payload the index of its chain in `previous`; -1: none. */
   readonly chains: readonly number[];
   /** For each chain the Audit-ID that its first payload follows. */
   readonly previous: readonly string[];
 }
 
-/** Takes records of a job, in order, while the others are still being sealed. */
+/** Receives sealed records of a job, in order, while others are being sealed. */
 export type Deliver = (records: readonly JournalRecord[]) => void;
 
 export interface Sealer {
-  /**
-   * One record a payload; at once where nothing has to be waited for. What was delivered before is
-   * not in the result again.
-   */
+  /** Seals one record per payload, synchronously if possible. The result omits records already delivered. */
   seal(
     job: SealingJob,
     deliver: Deliver,
   ): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
-  /** Finishes the records that are being sealed, then closes. */
+  /** Finishes running jobs, then closes. */
   close(): Promise<void>;
 }

@@ -1,8 +1,7 @@
 /**
- * Seals drafts, in order: each names the record before it in its chain, is signed, and gets its
- * Audit-ID, which the next one names. A signature is a JWS in compact serialization with Ed25519, or
- * `alg: none` where the operator named no key.
- * AGTP-IDENTIFIERS "Attribution-Record", "Attribution Chain"; RFC 7515 §7.1, RFC 8037
+ * Seals drafts in order: each names its predecessor in its chain, is signed, and gets its Audit-ID. A signature is a
+ * JWS in compact serialization with Ed25519, or `alg: none` without a configured key. AGTP-IDENTIFIERS
+ * "Attribution-Record", "Attribution Chain"; RFC 7515 §7.1, RFC 8037
  */
 
 import { hash, type KeyObject, sign } from "node:crypto";
@@ -12,12 +11,12 @@ import { keyId } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import { NO_AUDIT_ID, type Sealer, type SealingJob } from "./record.ts";
 
-/** Seals on the thread that asks. */
+/** Creates a sealer that works synchronously. */
 export function createSealer(signer: RecordSigner): Sealer {
   return { seal: (job) => sealAll(job, signer), close: () => Promise.resolve() };
 }
 
-/** Seals a job with a signer. Each record is told as soon as it is sealed. */
+/** Seals a job; `onSealed` is called with each record as soon as it is sealed. */
 export function sealAll(
   { payloads, chains, previous }: SealingJob,
   signer: Pick<RecordSigner, "sign">,
@@ -35,15 +34,15 @@ export function sealAll(
   });
 }
 
-/** Makes a compact JWS of a payload; every response waits for it. */
+/** Makes the compact JWS of a payload, which each response waits for. */
 export interface RecordSigner {
-  /** Undefined: what it makes is unsigned. */
+  /** Undefined if records are not signed. */
   readonly publicKey: Ed25519PublicKey | undefined;
-  /** Payloads are JSON texts. */
+  /** Signs a JSON text. */
   sign(payload: string): string;
 }
 
-/** A signer with an Ed25519 private key; without one the third segment stays empty. */
+/** Creates a signer with an Ed25519 private key; without one the third segment stays empty. */
 export function createRecordSigner(key?: KeyObject): RecordSigner {
   if (key === undefined) {
     const opening = `${encode('{"alg":"none","typ":"JWT"}')}.`;
@@ -63,9 +62,9 @@ export function createRecordSigner(key?: KeyObject): RecordSigner {
   };
 }
 
-/** The octets of the text that is encoded now: a buffer for each would take longer than encoding it. */
+/** A scratch buffer for encoding; allocating one per text would take longer than encoding it. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
-/** The most octets of UTF-8 that one unit of a text becomes. */
+/** The most UTF-8 octets of one UTF-16 code unit. */
 const OCTETS_OF_UNIT = 3;
 
 function encode(text: string): string {
@@ -73,18 +72,18 @@ function encode(text: string): string {
   return scratch.toString("base64url", 0, scratch.write(text, 0));
 }
 
-/** The octets of an ASCII text; they hold until something else is encoded. */
+/** Returns the octets of an ASCII text, valid until the next encoding. */
 function octetsOf(text: string): Uint8Array {
   if (text.length > scratch.length) return Buffer.from(text, "latin1");
   return scratch.subarray(0, scratch.write(text, 0, "latin1"));
 }
 
-/** The detached signature of some octets; 64 octets, valid until the next one is asked for. */
+/** Returns the detached signature of 64 octets, valid until the next call. */
 type Ed25519Signer = (octets: Uint8Array) => Buffer;
 
-/** The part of sodium-native that is used. */
+/** The functions of sodium-native in use. */
 export interface Sodium {
-  /** Memory between guard pages, which is neither swapped nor dumped. */
+  /** Allocates memory between guard pages that is neither swapped nor dumped. */
   sodium_malloc(octets: number): Buffer;
   sodium_memzero(octets: Buffer): void;
   crypto_sign_seed_keypair(publicKey: Buffer, secretKey: Buffer, seed: Buffer): void;
@@ -95,15 +94,14 @@ const SEED_OCTETS = 32;
 const PUBLIC_KEY_OCTETS = 32;
 const SECRET_KEY_OCTETS = 64;
 const SIGNATURE_OCTETS = 64;
-/** PKCS #8 of an Ed25519 key ends with its seed, and with nothing else.   RFC 8410 §7 */
+/** The PKCS #8 form of an Ed25519 key ends with its seed.   RFC 8410 §7 */
 const PKCS8_OCTETS = 48;
 
 const PROBE: Buffer = Buffer.from("whoever signs this, the signature is the same");
 
 /**
- * A signer for an Ed25519 private key. libsodium takes half the time that OpenSSL does, and a signature
- * is the same whoever makes it. Where there is no libsodium for the platform, or it does not agree with
- * OpenSSL, OpenSSL signs.   RFC 8032 §5.1.6
+ * Creates a signer for an Ed25519 private key. libsodium takes half the time of OpenSSL, and signatures are
+ * deterministic. OpenSSL signs where libsodium lacks the platform, or disagrees with it. RFC 8032 §5.1.6
  */
 export function createEd25519Signer(
   key: KeyObject,
@@ -129,7 +127,7 @@ function createSodiumSigner(sodium: Sodium, key: KeyObject): Ed25519Signer | und
   };
 }
 
-/** Undefined where it has no build for this platform. */
+/** Loads libsodium; undefined if it has no build for this platform. */
 export function loadSodium(): Sodium | undefined {
   try {
     return createRequire(import.meta.url)("sodium-native") as Sodium;

@@ -1,6 +1,6 @@
 /**
- * The thread that seals: takes jobs one after another, and sends their records back a few at a time,
- * so that the first replies of a job leave while its last ones are signed.
+ * The sealing thread: seals jobs in order, and returns their records a few at a time, so that the first replies of a
+ * job leave while its last ones are being signed.
  */
 import { createPrivateKey } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";

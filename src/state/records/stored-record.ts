@@ -1,10 +1,10 @@
-/** Records that this server stored itself: whole, or of another build and then none. */
+/** Reads records that this server stored; one of another build that lacks a member is dropped. */
 import { isRecord } from "../../base/json-value.ts";
 
-/** The kinds that a member of a stored record is checked for. */
+/** The types for which a member is checked. */
 type MemberKind = "string" | "number" | "boolean" | "object" | "array";
 
-/** Reads records that have all of these members; anything else is none. */
+/** Returns a reader for records with these members; it returns undefined for anything else. */
 export function recordReader<Item>(
   members: { readonly [Name in keyof Item]?: MemberKind },
 ): (value: unknown) => Item | undefined {

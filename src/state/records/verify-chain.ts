@@ -1,7 +1,6 @@
 /**
- * Walks the chain of an agent's records from its head to the first record ever, and says where it
- * breaks. Each record is asked for by its Audit-ID, so that the walk does not care where records are
- * kept, and whoever keeps them cannot exchange one.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Walks an agent's chain from its head to the first record, and reports where it breaks. Each record is fetched by
+ * its Audit-ID, so that any source will do, and none can substitute a record.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 
 import { hash } from "node:crypto";
@@ -11,30 +10,30 @@ import { isSha256 } from "../../identity/identifiers.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
 
-/** A chain, and what it is checked with. */
+/** A chain, with the means to check it. */
 export interface CheckedChain {
   readonly agentId: string;
-  /** Signatures are checked with these; without any, they are not. */
+  /** The keys that verify signatures; without any, signatures are not checked. */
   readonly keys: readonly Ed25519PublicKey[];
-  /** Audit-ID of a record that was in the chain once, as somebody remembers. */
+  /** The Audit-ID of a record known to have been in the chain. */
   readonly trustedHead?: string | undefined;
-  /** The record before the oldest one that is left, where older ones were taken away. */
+  /** The predecessor of the oldest remaining record, if older ones were removed. */
   readonly begin?: string | undefined;
-  /** Says what is false about a payload that is signed as it should be. */
+  /** Checks the claims of a payload whose signature is valid. */
   readonly judge?: JudgePayload | undefined;
 }
 
 interface ChainSource extends CheckedChain {
-  /** Audit-ID of the newest record. */
+  /** The Audit-ID of the newest record. */
   readonly head: string;
-  /** The compact JWS of a record; undefined when there is none. */
+  /** Returns the compact JWS of a record; undefined if there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }
 
-/** A fault in the words of a break's message; undefined: there is none. */
+/** Returns a fault, worded as the end of a break's message; undefined if there is none. */
 export type JudgePayload = (payload: JsonRecord) => string | undefined;
 
-/** One record, as a report names it. Texts are the record's own. */
+/** A record in a report; strings are the record's own. */
 export interface ChainRecord {
   readonly auditId: string;
   readonly issuedAt: string;
@@ -59,33 +58,33 @@ type ChainBreakKind =
   | "missing-segment"
   | "altered-archive";
 
-/** The first place where a chain does not hold. */
+/** The first place where a chain is broken. */
 export interface ChainBreak {
   readonly kind: ChainBreakKind;
-  /** The record that it is about. */
+  /** The record concerned. */
   readonly auditId: string;
   /** Lower case, no full stop. */
   readonly message: string;
 }
 
-/** The findings of a walk, up to the break if there is one. */
+/** The result of a walk, up to the break if there is one. */
 export interface ChainReport {
   readonly agentId: string;
   readonly head: string;
-  /** How many records held. */
+  /** The number of valid records. */
   readonly records: number;
-  /** The oldest that held. */
+  /** The oldest valid record. */
   readonly first: ChainRecord | undefined;
-  /** The newest. */
+  /** The newest valid record. */
   readonly last: ChainRecord | undefined;
-  /** Counts the records that held: with a signature that was checked, without one, with one unchecked. */
+  /** Valid records whose signature was verified, is absent, or was not checked. */
   readonly verified: number;
   readonly unsigned: number;
   readonly unchecked: number;
   readonly broken: ChainBreak | undefined;
 }
 
-/** Walks a chain. Rejects only when `fetch` does. */
+/** Walks a chain. Rejects only if `fetch` does. */
 export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   const { agentId, head } = source;
   const counts = { verified: 0, unsigned: 0, unchecked: 0 };
@@ -112,7 +111,7 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   return { agentId, head, records, first, last, ...counts, broken };
 }
 
-/** The break of a chain that ends before a record which is known to have been in it. */
+/** Returns the break of a chain that ends before a record known to have been in it. */
 export function truncation(trustedHead = "", head?: string): ChainBreak {
   const end = head === undefined ? "nothing is left of it" : `it ends with record ${head}`;
   const message = `was in the chain and is not any more: the chain was cut, ${end}`;
@@ -142,7 +141,7 @@ function checkStep(
   const verdict = verifyRecord(jws, keys);
   if ("fault" in verdict) return breakAt(auditId, verdict.kind, verdict.fault);
   if (verdict.kind === "unsigned" && keys.length > 0 && newer === undefined) {
-    // Behind a signed record every other is vouched for by its hash.
+    // After a signed record, each older one is vouched for by its hash.
     return breakAt(
       auditId,
       "unsigned-head",
@@ -182,7 +181,7 @@ function checkPayload(
   return { record: describeRecord(auditId, issuedAt, payload), signature, previous };
 }
 
-/** A record as a report names it. */
+/** Describes a record for a report. */
 export function describeRecord(
   auditId: string,
   issuedAt: string,
@@ -198,7 +197,7 @@ export function describeRecord(
   };
 }
 
-/** The message reads on from the record. */
+/** The message continues a sentence that begins with the record. */
 function breakAt(auditId: string, kind: ChainBreakKind, message: string): ChainBreak {
   return { kind, auditId, message: `record ${auditId} ${message}` };
 }

@@ -1,7 +1,6 @@
 /**
- * Judges whether one Attribution-Record is authentic: a compact JWS, signed with Ed25519 by a
- * known key, or openly unsigned. Nothing else is taken for a record.
- * AGTP-IDENTIFIERS "Attribution-Record", RFC 8037, RFC 9864
+ * Verifies one Attribution-Record: a compact JWS, signed with Ed25519 by a known key, or explicitly unsigned.
+ * Anything else is rejected.   AGTP-IDENTIFIERS "Attribution-Record", RFC 8037, RFC 9864
  */
 
 import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
@@ -10,9 +9,9 @@ import { decodeJws, isSignedBy, keyId } from "../../identity/jws.ts";
 
 export type RecordVerdict =
   | { readonly kind: "verified"; readonly payload: JsonRecord; readonly kid: string }
-  /** `alg` is none: anybody could have written it. */
+  /** `alg` is none, so anybody could have written it. */
   | { readonly kind: "unsigned"; readonly payload: JsonRecord }
-  /** Signed, and no key was there to check it with. */
+  /** It is signed, but no key was given to check it. */
   | { readonly kind: "unchecked"; readonly payload: JsonRecord }
   | {
       readonly kind: "malformed-record" | "bad-signature" | "unknown-key";
@@ -22,13 +21,13 @@ export type RecordVerdict =
 
 const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
 
-/** Judges a record; without keys, signatures are not checked. */
+/** Verifies a record; without keys, signatures are not checked. */
 export function verifyRecord(jws: string, keys: readonly Ed25519PublicKey[]): RecordVerdict {
   const decoded = decodeJws(jws);
   if (decoded === undefined) return malformed("is no compact JWS of a JSON object");
   const { header, payload, signature } = decoded;
   const { alg, kid } = header;
-  // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
+  // RFC 7515 §4.1.11: critical header members that are not understood must not be ignored.
   if ("crit" in header) return malformed("has a critical header member that is not understood");
   if (alg === "none") {
     if (signature === "") return { kind: "unsigned", payload };
