@@ -1,7 +1,7 @@
 /**
  * A client of one AGTP server. It reuses connections, pipelines on those that the peer keeps open, and reconnects to
  * peers that close after each response. A request whose connection closed before any response is resent once if that
- * is safe. AGTP "Connection Lifetime"
+ * is safe.   AGTP "Connection Lifetime"
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -175,7 +175,7 @@ const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
 
 /**
  * Builds the message of a request. Refuses anything that would break the message, or smuggle a second one into it,
- * before a byte is sent. AGTP "Wire Format"
+ * before a byte is sent.   AGTP "Wire Format"
  */
 function buildRequest(request: ClientRequest): OutgoingRequest {
   const { method, path = "/", query } = request;

@@ -1,6 +1,6 @@
 /**
  * One connection of a client: sends requests, and matches responses to them in order. It never half-closes. Requests
- * left unanswered at its end are handed back to the client, which decides about resending. AGTP "Connection
+ * left unanswered at its end are handed back to the client, which decides about resending.   AGTP "Connection
  * Lifetime"
  */
 

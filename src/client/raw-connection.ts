@@ -1,6 +1,6 @@
 /**
  * A TLS connection that sends raw octets, for tests of input that a proper client never sends. Any behaviour of the
- * peer is returned as a value, be it a stall, a close or a malformed response; every wait has a deadline. AGTP "Wire
+ * peer is returned as a value, be it a stall, a close or a malformed response; every wait has a deadline.   AGTP "Wire
  * Format"
  */
 

@@ -1,7 +1,7 @@
 /**
  * The server's TLS certificate: the operator's own, read and checked, or a self-signed one that is made once and
  * kept in the state directory, so that a first start needs no preparation. Clients trust the self-signed one by its
- * file or its fingerprint. AGTP "Transport"
+ * file or its fingerprint.   AGTP "Transport"
  */
 import { createPublicKey, randomUUID, type X509Certificate } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";

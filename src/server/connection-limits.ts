@@ -1,6 +1,6 @@
 /**
  * Bounds the resources of connections: their number and age, a peer's traffic outside requests, and the octets
- * queued for all peers of a daemon. `[limits]`
+ * queued for all peers of a daemon.   `[limits]`
  */
 
 import type { Socket } from "node:net";

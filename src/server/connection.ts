@@ -1,7 +1,7 @@
 /**
  * One connection: parses requests, dispatches them one after another, and writes the replies in the same order. The
  * socket is not read while the inbox is full or the peer does not read. After a framing fault, the 400 is the last
- * reply. AGTP "Connection Lifetime"
+ * reply.   AGTP "Connection Lifetime"
  */
 
 import { performance } from "node:perf_hooks";

@@ -1,6 +1,6 @@
 /**
  * The HTTP listener of the sidecar: binds, admits, times out and drains connections, and passes each request to the
- * current deployment's gateway. Plain, or TLS 1.2 and 1.3. `[gateway]`
+ * current deployment's gateway. Plain, or TLS 1.2 and 1.3.   `[gateway]`
  */
 import { constants } from "node:crypto";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
  * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed before its
- * handshake, and a slow handshake delays no other. AGTP "Transport"
+ * handshake, and a slow handshake delays no other.   AGTP "Transport"
  */
 
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
  * An HTTP response with bounded memory for slow readers: a long body is written in pieces, each once the peer has
- * read the one before, and queued octets count in the daemon's send budget, as on AGTP connections. `[limits]`
+ * read the one before, and queued octets count in the daemon's send budget, as on AGTP connections.   `[limits]`
  * send_buffer_total_bytes
  */
 import { type IncomingMessage, ServerResponse } from "node:http";

@@ -1,7 +1,7 @@
 /**
  * Identifies the peer of a TLS connection by its client certificate. TLS only proves possession of the key: OpenSSL
  * does not understand Agent Certificates, so every chain is verified here. `[tls] client_auth` decides which peers
- * are admitted. AGTP-CERT "Agent Certificate Profile"
+ * are admitted.   AGTP-CERT "Agent Certificate Profile"
  */
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";

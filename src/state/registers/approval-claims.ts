@@ -1,6 +1,6 @@
 /**
  * The approvals that calls of this process have claimed. A call claims one before any other can, and releases it if
- * it did not begin; its outcome is visible here until it is stored. docs/approvals.md
+ * it did not begin; its outcome is visible here until it is stored.   docs/approvals.md
  */
 import type { Held } from "../holders.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";

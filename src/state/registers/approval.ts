@@ -1,6 +1,6 @@
 /**
  * An escalation that asks for approval of a single call: the call, the digest that binds the approval to it, and the
- * approval's one use. A used approval stays used, whatever the outcome of the call. docs/approvals.md
+ * approval's one use. A used approval stays used, whatever the outcome of the call.   docs/approvals.md
  */
 
 import type { Held } from "../holders.ts";

@@ -1,6 +1,6 @@
 /**
  * Stores the certificates revoked before their expiry, by serial number and by the agent they speak for. Checked
- * before every request. AGTP-CERT "Revocation"
+ * before every request.   AGTP-CERT "Revocation"
  */
 
 import type { ClientCertificate } from "../../identity/client-certificate.ts";

@@ -1,7 +1,7 @@
 /**
  * The escalations of this server, and which agent's task waits for which. A task waits until its escalation is
  * accepted: neither a rejection nor an expired deadline lets it continue. Every change is stored before it is
- * announced. AGTP "ESCALATE", "CONFIRM"
+ * announced.   AGTP "ESCALATE", "CONFIRM"
  */
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";

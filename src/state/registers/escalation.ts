@@ -1,6 +1,6 @@
 /**
  * An escalation: a decision that an agent leaves to others, and the task that waits for it. Its status depends on
- * time: past its deadline it is expired, which is not a decision, and the task keeps waiting. AGTP "ESCALATE",
+ * time: past its deadline it is expired, which is not a decision, and the task keeps waiting.   AGTP "ESCALATE",
  * "CONFIRM"
  */
 

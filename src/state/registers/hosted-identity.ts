@@ -2,7 +2,7 @@
  * Identities of the agents that this server hosts, from any system, and of the agent that its HTTP sidecar acts as.
  * An agent without one from the operator is issued a Genesis, once, and it is stored: the agent keeps its Agent-ID
  * as long as the store exists. Its identity document is rewritten at every start, since description and scopes may
- * change. AGTP "Agent Genesis", "Identity"
+ * change.   AGTP "Agent Genesis", "Identity"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";

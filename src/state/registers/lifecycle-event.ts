@@ -1,5 +1,5 @@
 /**
- * Events of an agent's stream, which are records of its chain, and the state that they lead to. AGTP "Agent
+ * Events of an agent's stream, which are records of its chain, and the state that they lead to.   AGTP "Agent
  * Lifecycle", AGTP-LOG "Local Stream"
  */
 

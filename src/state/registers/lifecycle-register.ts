@@ -1,7 +1,7 @@
 /**
  * The status of each hosted agent, which overrides its document's, and the stream of events that led to it. An event
  * is a record of the agent's chain; the state follows it, also after a crash between the two. Of events without a
- * status only the latest are kept here; the journal has them all. AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ * status only the latest are kept here; the journal has them all.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { KeyedTurns, Turns } from "../../base/turns.ts";

@@ -1,5 +1,5 @@
 /**
- * The lifecycle of hosted agents: the allowed transitions, and their event types in the agent's stream. AGTP "Agent
+ * The lifecycle of hosted agents: the allowed transitions, and their event types in the agent's stream.   AGTP "Agent
  * Lifecycle", AGTP-LOG "Lifecycle Events"
  */
 import type { FLOOR_GROUPS } from "../../catalog/catalog.ts";

@@ -1,7 +1,7 @@
 /**
  * Sessions that may not be used: suspended ones, until their agent returns with the nonce, and ended ones. Each
  * nonce works once, even for concurrent requests. Every change is known to every node before it is announced;
- * checkpoints have a collection of their own. AGTP "SUSPEND", "RESUME"
+ * checkpoints have a collection of their own.   AGTP "SUSPEND", "RESUME"
  */
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";

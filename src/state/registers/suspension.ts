@@ -1,6 +1,6 @@
 /**
  * A suspension: a halted session, and the conditions for resuming it. The nonce is shown once, to the suspending
- * agent; only its hash is stored. AGTP "SUSPEND"
+ * agent; only its hash is stored.   AGTP "SUSPEND"
  */
 import { hash, randomBytes } from "node:crypto";
 
