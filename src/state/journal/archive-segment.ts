@@ -1,6 +1,6 @@
 /**
- * Writes records that were never in a file into an archive, as the segments of a journal are there: under
- * its name a segment is there whole, or not at all.   AGTP-IDENTIFIERS "Audit Log"
+ * Archives records that were never in a file as journal segments: under its name a segment is there completely, or
+ * not at all.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { RecordPlaces } from "./record-places.ts";
 import { segmentNumber } from "./segment.ts";
 import { writeIndex } from "./segment-index.ts";
 
-/** Writes a segment, unless it is there; rejects where its records are not those that were signed for. */
+/** Writes a segment unless it exists; rejects if the records are not those signed in the cut. */
 export async function archiveSegment(
   archive: string,
   { file, sha256 }: Pick<CutSegment, "file" | "sha256">,
@@ -23,7 +23,7 @@ export async function archiveSegment(
 ): Promise<void> {
   const path = join(archive, file);
   if (await isThere(path)) return refuseAnother(path, sha256);
-  // Another process may be at it, if it does not know yet that it should not be.
+  // Named by process, since another one may still be archiving without knowing that it lost that right.
   const part = `${path}.${process.pid}.part`;
   const places = new RecordPlaces();
   const lines = async function* (): AsyncGenerator<string> {
@@ -44,8 +44,8 @@ export async function archiveSegment(
 }
 
 /**
- * Keeps the checkpoints beside the segments that went into an archive, so that it can be verified by
- * itself; `cutsAfter` has those behind one. Everything is on the disk once this resolves.
+ * Appends the checkpoints of archived segments to the archive, so that it can be verified on its own; `cutsAfter`
+ * returns those after a segment. Everything is on the disk once this resolves.
  */
 export async function archiveCuts(
   archive: string,

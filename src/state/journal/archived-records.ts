@@ -1,7 +1,6 @@
 /**
- * Finds out where records went that were cut off the journal: in the indexes of archived segments, the
- * newest first, and among the records that chains ended with at the last cut.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Finds where retention moved a record: in the indexes of archived segments, newest first, and among the chain heads
+ * of the last cut.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { codeOf } from "../../base/thrown.ts";
 import { type CutHead, CutHeadsError } from "./cut-heads.ts";
@@ -9,17 +8,17 @@ import type { JournalCut } from "./cut-record.ts";
 import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { findInIndex } from "./segment-index.ts";
 
-/** A record that is not in the journal any more. */
+/** A record that is no longer in the journal. */
 export interface WhereCut {
-  /** False where its segment was deleted. */
+  /** False if its segment was deleted. */
   readonly isArchived: boolean;
-  /** The file name of its segment in the archive, where that is known. */
+  /** The file name of its segment in the archive, if known. */
   readonly segment: string | undefined;
-  /** The last segment that is gone. */
+  /** The last segment cut. */
   readonly through: string;
 }
 
-/** Nobody is made to open more files with one question. */
+/** Bounds the files that one query opens. */
 const MAX_ARCHIVED = 256;
 
 export class ArchivedRecords {
@@ -29,19 +28,19 @@ export class ArchivedRecords {
   #archive: string | undefined;
   #waits = 0;
   #numbers: readonly number[] = [];
-  /** The segments of the last cut, which may be on their way. */
+  /** The segments of the last cut, which may still be moving. */
   #moving: ReadonlySet<number> = new Set();
   #ends: Promise<ReadonlySet<string>> | undefined;
 
-  /** `readHeads` reads where chains stood at a cut; `journal` is where the segments come from, if they are files. */
+  /** `readHeads` reads the heads of a cut; `journal` is the directory of the segments, if they are files. */
   constructor(readHeads: (cut: JournalCut) => AsyncIterable<CutHead>, journal?: string) {
     this.#readHeads = readHeads;
     this.#journal = journal;
   }
 
   /**
-   * Looks from now on behind this cut, whose segments may still be on their way, and into this archive; what of the
-   * cut still `waits` is not there yet.
+   * Searches behind this cut and in this archive from now on. Segments of the cut may still be moving; `waits`
+   * counts those not in the archive yet.
    */
   follow(cut: JournalCut | undefined, archive: string | undefined, waits = 0): void {
     const isSame = cut?.cutId === this.#cut?.cutId;
@@ -71,7 +70,7 @@ export class ArchivedRecords {
     return { isArchived, segment: undefined, through };
   }
 
-  /** A segment moves before its index, so that is looked for where it was, and then where it goes. */
+  /** A segment moves before its index, so the index is looked for at the old place first. */
   async #isIn(archive: string, number: number, auditId: string): Promise<boolean> {
     const isMoving = this.#journal !== undefined && this.#moving.has(number);
     for (const place of isMoving ? [this.#journal ?? "", archive] : [archive]) {
@@ -86,9 +85,9 @@ export class ArchivedRecords {
     try {
       for await (const head of this.#readHeads(cut)) ends.add(head.auditId);
     } catch (error) {
-      // A file that is damaged is told of by those who verify it.
+      // Verification reports a damaged file.
       if (error instanceof CutHeadsError) return ends;
-      // The next question reads them again.
+      // Cleared, so that the next query reads them again.
       this.#ends = undefined;
       if (codeOf(error) !== "ENOENT") throw error;
     }

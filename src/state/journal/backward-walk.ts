@@ -1,7 +1,7 @@
 /**
- * Walks an agent's chain in a journal back from its head, in the order in which the records stand,
- * so that it holds one of them at a time. What it passes over is in another place than its chain
- * says, or in none.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Walks an agent's chain back from its head in the order of the journal, with one record in memory at a time.
+ * Records passed over are in another place than their chain says, or in no chain.   AGTP-IDENTIFIERS "Attribution
+ * Chain"
  */
 import { decodeJws } from "../../identity/jws.ts";
 import { type ChainReport, verifyChain } from "../records/verify-chain.ts";
@@ -9,15 +9,15 @@ import type { JournalChain } from "./journal-order.ts";
 import type { StoredRecord } from "./segment.ts";
 import { readBackward } from "./segment-backward.ts";
 
-/** A record that is not where its chain has it. */
+/** A record that is not where its chain expects it. */
 export interface PassedRecord {
   readonly auditId: string;
   readonly previous: unknown;
 }
 
-/** Nobody reads of more of them. */
+/** The most passed records kept, since nobody reads more. */
 export const MAX_PASSED = 10_000;
-/** A journal that was written in order needs none. */
+/** The most restarts of the walk; a journal in order needs none. */
 const MAX_REWINDS = 16;
 
 export class BackwardWalk {
@@ -31,12 +31,12 @@ export class BackwardWalk {
     this.#records = recordsOf(chain);
   }
 
-  /** The records that belong to the agent and not to the chain, the newest first. */
+  /** Records of the agent outside the chain, newest first. */
   get passed(): readonly PassedRecord[] {
     return this.#passed;
   }
 
-  /** Walks the whole journal; undefined where it has no record of the agent. */
+  /** Walks the whole journal; undefined if it has no record of the agent. */
   async report(): Promise<ChainReport | undefined> {
     let head = (await this.#next())?.auditId;
     while (head !== undefined) {
@@ -45,7 +45,7 @@ export class BackwardWalk {
       const fetch = (auditId: string): Promise<string | undefined> => this.#find(auditId);
       const report = await verifyChain({ ...this.#chain, head, fetch });
       while ((await this.#next()) !== undefined);
-      // A copy of an older record may stand behind the newest one.
+      // A copy of an older record may follow the newest one.
       const later = newestBehind(head, this.#passed);
       if (later === head) return report;
       head = later;
@@ -58,12 +58,12 @@ export class BackwardWalk {
     if (this.#rewinds > MAX_REWINDS) {
       throw new Error("its records stand in an order in which nobody has written them");
     }
-    // One that has not come to its end has a file open.
+    // An unfinished generator has a file open.
     await this.#records.return(undefined);
     this.#records = recordsOf(this.#chain);
   }
 
-  /** The next one towards the beginning, which the walk does not want. */
+  /** Returns the next record towards the beginning, and notes it as passed. */
   async #next(): Promise<StoredRecord | undefined> {
     const { value } = await this.#records.next();
     const record = value as StoredRecord | undefined;
@@ -91,14 +91,14 @@ export class BackwardWalk {
   }
 }
 
-/** The records of an agent, the last one first. */
+/** Yields the records of an agent, last first. */
 async function* recordsOf({ segments, agentId }: JournalChain): AsyncGenerator<StoredRecord> {
   for await (const record of readBackward(segments)) {
     if (decodeJws(record.jws)?.payload["agent_id"] === agentId) yield record;
   }
 }
 
-/** The end of the branch that goes on behind a record. */
+/** Returns the end of the branch that continues after a record. */
 function newestBehind(auditId: string, passed: readonly PassedRecord[]): string {
   const followers = new Map(passed.map((record) => [record.previous, record.auditId]));
   let newest = auditId;

@@ -1,7 +1,6 @@
 /**
- * Where chains stood at the last cut, for a store that knows less: one that was lost, or an older copy.
- * The records that it would have been made from are not in the journal any more.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * The chain heads of the last cut, for a store that knows less because it was lost or is an older copy: the records
+ * to rebuild them from are no longer in the journal.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { hash } from "node:crypto";
 import type { KnownChains } from "../records/known-chains.ts";
@@ -12,22 +11,22 @@ import type { JournalCut } from "./cut-record.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { segmentsIn } from "./segment.ts";
 
-/** The chains as they are known with the cut. */
+/** The known chains, including those of the cut. */
 interface CutChains {
   readonly known: KnownChains;
-  /** The events that say where agents stood; empty where the store has taken them in. */
+  /** The events that led to agents' statuses; empty if the store has them. */
   readonly events: readonly JournalRecord[];
-  /** The agents whose heads the store does not know. */
+  /** The agents whose heads the store lacked. */
   readonly added: readonly string[];
 }
 
-/** Adds to what a store knows; nothing where it has seen more than the cut. */
+/** Adds the heads of the last cut to a store's knowledge, unless the store is ahead of the cut. */
 export async function withCut(directory: string, known: KnownChains): Promise<CutChains> {
   const cut = await readLastCut(directory);
   const start = { segment: (cut?.through ?? 0) + 1, offset: 0 };
   const isBehind = (known.checkpoint?.segment ?? 0) < start.segment;
   if (cut === undefined || !isBehind) return { known, events: [], added: [] };
-  // Behind the cut the store may know better; the replay comes by there in any case.
+  // Heads after the cut may be newer in the store; the replay covers those anyway.
   const place = placeBehind(directory, cut);
   const heads = new Map(known.heads);
   const added: string[] = [];
@@ -46,7 +45,7 @@ export async function withCut(directory: string, known: KnownChains): Promise<Cu
   return { known: { checkpoint: start, heads }, events: records, added };
 }
 
-/** The place of what went with a cut; undefined where some is there still, and is looked for. */
+/** Returns a place for records removed by a cut; undefined while some remain, which are then searched for. */
 export function placeBehind(directory: string, { through }: JournalCut): RecordPlace | undefined {
   const isGone = (segmentsIn(directory)[0] ?? through + 1) > through;
   return isGone ? { segment: through, offset: 0, length: 0 } : undefined;

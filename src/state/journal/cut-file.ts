@@ -1,6 +1,6 @@
 /**
- * `cuts.jws`, beside the segments: the signed checkpoints of all cuts, in order. It only grows, by some
- * hundred octets a segment that is gone.   AGTP-IDENTIFIERS "Audit Log"
+ * `cuts.jws`, beside the segments: the signed checkpoints of every cut, in order. It grows by some hundred octets
+ * per removed segment.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { createReadStream } from "node:fs";
@@ -13,10 +13,10 @@ import { openIfThere } from "./journal-disk.ts";
 
 const NAME = "cuts.jws";
 const LINE_FEED = 0x0a;
-/** No cut has more segments than such a line names. */
+/** Exceeds the line of any cut, whose number of segments is bounded. */
 const MAX_LINE = 256 * 1024;
 
-/** Every whole line; half a line at the end was never counted on. None where there is no file. */
+/** Yields the complete lines; a partial last line was never relied on. Yields nothing without a file. */
 export async function* readCutLines(directory: string): AsyncGenerator<string> {
   const lines = new OctetLines(MAX_LINE, () => new Error(`${NAME} holds no lines`));
   const stream = createReadStream(join(directory, NAME));
@@ -29,22 +29,22 @@ export async function* readCutLines(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** The last cut; undefined where nothing was ever cut, or the last line is no cut. */
+/** Returns the last cut; undefined if nothing was cut, or the last line is invalid. */
 export async function readLastCut(directory: string): Promise<JournalCut | undefined> {
   const tail = await readTail(directory);
   return tail === undefined ? undefined : readCut(tail.line);
 }
 
 /**
- * Appends a cut, and resolves once it is on the disk; half a line that a crash left goes. The name of
- * a file that is new may not be on the disk yet.
+ * Appends a cut after removing a partial line that a crash left; resolves once it is on the disk. The name of a new
+ * file may not be.
  */
 export async function appendCut(directory: string, jws: string): Promise<void> {
   const tail = await readTail(directory);
   const file = await open(join(directory, NAME), "a", 0o600);
   try {
     await file.truncate(tail?.end ?? 0);
-    // In full: a single write may take a part, on a disk that fills.
+    // `appendFile` writes everything, while a single write may be partial on a full disk.
     await file.appendFile(`${jws}\n`);
     await file.sync();
   } finally {
@@ -52,7 +52,7 @@ export async function appendCut(directory: string, jws: string): Promise<void> {
   }
 }
 
-/** The last whole line, and where it ends; undefined without one. */
+/** Returns the last complete line and its end; undefined without one. */
 async function readTail(
   directory: string,
 ): Promise<{ readonly line: string; readonly end: number } | undefined> {

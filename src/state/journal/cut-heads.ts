@@ -1,6 +1,6 @@
 /**
- * Where every chain stood at a cut, a line of JSON each: the file is read and written line by line,
- * so that neither takes the loop for long nor memory for all chains.   AGTP-IDENTIFIERS "Audit Log"
+ * The chain heads of a cut, one line of JSON each, read and written line by line to spare the event loop and memory.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { createHash } from "node:crypto";
@@ -12,38 +12,38 @@ import { OctetLines } from "../../base/line-reader.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
 import { writeLines } from "./journal-disk.ts";
 
-/** The last record of a chain that went with a cut, or with one before it. */
+/** The last record of a chain that was removed by a cut or an earlier one. */
 export interface CutHead {
   readonly agentId: string;
   readonly auditId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly method: string;
-  /** So many records of the chain are gone. */
+  /** The number of the chain's removed records. */
   readonly sequence: number;
-  /** The record that should have stood before one that is gone, and did not. */
+  /** The predecessor of a removed record, if it was missing already. */
   readonly missing?: string | undefined;
-  /** The last event that changed where the agent stands, as it was signed. */
+  /** The signed event that last changed the agent's status. */
   readonly statusEvent?: string | undefined;
 }
 
 const CHUNK = 64 * 1024;
-/** Two signed records, the rest is short. */
+/** Room for two signed records and short members. */
 const MAX_LINE = 2 * 1024 * 1024;
 
-/** The name of the heads' file of a cut, by the last segment that is gone. */
+/** Returns the name of a cut's heads file, by the last segment removed. */
 export function headsName(through: number): string {
   return `${String(through).padStart(8, "0")}.heads`;
 }
 
-/** A file of heads that is not the one that was signed, or no such file. */
+/** Thrown if a heads file is not the one that was signed, or malformed. */
 export class CutHeadsError extends Error {
   override readonly name = "CutHeadsError";
 }
 
 /**
- * The heads of a file, which is compared with its digest at the end.
- * @throws CutHeadsError where it is another, an error of the file system where it cannot be read.
+ * Yields the heads of a file, and compares its digest at the end.
+ * @throws CutHeadsError if the file is another, or a file system error if it cannot be read
  */
 export async function* readCutHeads(
   directory: string,
@@ -64,7 +64,7 @@ export async function* readCutHeads(
   throw new CutHeadsError(`${file} is not the file that was signed with the cut`);
 }
 
-/** Writes a file of heads in one piece, and resolves once it is on the disk; its name may not be. */
+/** Writes a heads file atomically, and resolves once it is on the disk; its name may not be. */
 export async function writeCutHeads(
   directory: string,
   file: string,
@@ -85,19 +85,19 @@ export async function writeCutHeads(
   return { file, sha256, chains };
 }
 
-/** Removes the heads of earlier cuts, and those that were not written to the end. */
+/** Removes the heads files of earlier cuts, and unfinished ones. */
 export async function removeOldHeads(directory: string, file: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (/^\d{8}\.heads(\.tmp)?$/.test(name) && name !== file) await rm(join(directory, name));
   }
 }
 
-/** A head as the file has it. */
+/** Returns the line of a head. */
 export function cutHeadLine(head: CutHead): string {
   return `${JSON.stringify(cutHeadValue(head))}\n`;
 }
 
-/** A head as a value of JSON. */
+/** Returns the JSON value of a head. */
 export function cutHeadValue(head: CutHead): JsonRecord {
   const { agentId, auditId, at, method, sequence, missing, statusEvent } = head;
   return {
@@ -106,7 +106,7 @@ export function cutHeadValue(head: CutHead): JsonRecord {
   };
 }
 
-/** The head of such a value; undefined for what is none. */
+/** Reads a head from its JSON value; undefined if invalid. */
 export function readCutHead(value: unknown): CutHead | undefined {
   if (!isRecord(value)) return undefined;
   const { agent_id: agentId, audit_id: auditId, at, method, sequence } = value;

@@ -1,7 +1,6 @@
 /**
- * The signed checkpoint of a cut: which segments of a journal were taken away, with their digests, and
- * the digest of the file that says where every chain stood then. One a line of `cuts.jws`, each naming
- * the one before it.   AGTP-IDENTIFIERS "Audit Log"
+ * The signed checkpoint of a cut: the removed segments with their digests, and the digest of the file with the chain
+ * heads. One line of `cuts.jws` each, naming its predecessor.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { hash } from "node:crypto";
@@ -12,12 +11,12 @@ import type { RecordSigner } from "../records/sealer.ts";
 import { recordReader } from "../records/stored-record.ts";
 import { segmentName, segmentNumber } from "./segment.ts";
 
-/** One segment that was taken away. */
+/** A removed segment. */
 export interface CutSegment {
   readonly file: string;
   readonly bytes: number;
   readonly records: number;
-  /** Over the whole file, 64 lower-case hex digits. */
+  /** SHA-256 of the whole file, 64 lower-case hex digits. */
   readonly sha256: string;
 }
 
@@ -33,9 +32,9 @@ interface CutFacts {
   readonly at: number;
   readonly segments: readonly CutSegment[];
   readonly heads: CutHeadsFile;
-  /** True where the segments were moved to an archive, false where they were deleted. */
+  /** True if the segments were archived, false if they were deleted. */
   readonly isArchived: boolean;
-  /** The cut before; 64 zeros for the first. */
+  /** The id of the previous cut; 64 zeros for the first. */
   readonly previous: string;
 }
 
@@ -43,13 +42,16 @@ export interface JournalCut extends CutFacts {
   /** SHA-256 of the line. */
   readonly cutId: string;
   readonly jws: string;
-  /** The number of the last segment that is gone. */
+  /** The number of the last segment removed. */
   readonly through: number;
 }
 
 const EVENT = "journal-cut";
 
-/** Makes a cut that follows another. @throws where it does not */
+/**
+ * Signs a cut that follows another.
+ * @throws if it does not follow
+ */
 export function signAfter(
   before: JournalCut | undefined,
   { serverId, at, segments, heads, isArchived }: Omit<CutFacts, "previous">,
@@ -66,7 +68,7 @@ export function signAfter(
   return cut;
 }
 
-/** Reads the line of a cut; undefined for what is none. Its signature is somebody else's matter. */
+/** Reads the line of a cut; undefined if invalid. The signature is not checked. */
 export function readCut(jws: string): JournalCut | undefined {
   const payload = decodeJws(jws)?.payload;
   if (payload?.["event_type"] !== EVENT || payload["cut_version"] !== "1") return undefined;
@@ -82,7 +84,7 @@ export function readCut(jws: string): JournalCut | undefined {
   return { ...facts, through, jws, cutId: hash("sha256", jws) };
 }
 
-/** The reason why a cut does not follow another, as the rest of a sentence; undefined: it does. */
+/** Returns why a cut does not follow another, as the end of a sentence; undefined if it does. */
 export function findCutFault(cut: JournalCut, before: JournalCut | undefined): string | undefined {
   if (cut.previous !== (before?.cutId ?? NO_AUDIT_ID)) return "does not follow the one before it";
   let next = before === undefined ? segmentNumber(cut.segments[0]?.file ?? "") : before.through + 1;

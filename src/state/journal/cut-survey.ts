@@ -1,6 +1,6 @@
 /**
- * Reads the segments that are about to be cut, chunk by chunk beside what is served: their digests, and
- * how far each chain goes in them.   AGTP-IDENTIFIERS "Audit Log"
+ * Reads segments that are about to be cut, chunk by chunk during operation, for their digests and the growth of each
+ * chain in them.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -15,9 +15,9 @@ import type { JournalRecord } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import { readSegment, segmentName } from "./segment.ts";
 
-/** A chain's part in the segments. */
+/** A chain's growth within the segments. */
 interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
-  /** The record that the first one here names. */
+  /** The record that the first one here follows. */
   readonly follows: string;
   readonly count: number;
 }
@@ -28,20 +28,20 @@ interface CutSurvey {
   readonly chains: SpreadMap<Growth>;
 }
 
-/** So many chains are held in memory at once: what has more goes with the next cut. */
+/** The most chains in memory at once; further segments wait for the next cut. */
 const MAX_CHAINS = 20_000;
-/** No checkpoint names more segments. */
+/** The most segments in one checkpoint. */
 const MAX_SEGMENTS = 64;
 
 export interface SurveyedSegment {
   readonly file: string;
-  /** Its records, in order. */
+  /** Yields its records, in order. */
   read(): AsyncIterable<JournalRecord>;
-  /** Its size and SHA-256, once it was read. */
+  /** Returns its size and SHA-256, after it was read. */
   digest(): Promise<Pick<CutSegment, "bytes" | "sha256">>;
 }
 
-/** A segment of a journal. */
+/** Describes a segment of a journal. */
 export function journalSegment(directory: string, number: number): SurveyedSegment {
   const file = segmentName(number);
   return {
@@ -51,7 +51,7 @@ export function journalSegment(directory: string, number: number): SurveyedSegme
   };
 }
 
-/** Surveys segments from the oldest on, as many as can be cut together. */
+/** Surveys segments, oldest first, as many as can be cut together. */
 export async function surveySegments(sources: readonly SurveyedSegment[]): Promise<CutSurvey> {
   const segments: CutSegment[] = [];
   const chains = new SpreadMap<Growth>();
@@ -79,8 +79,8 @@ export async function surveySegments(sources: readonly SurveyedSegment[]): Promi
 }
 
 /**
- * The heads after a cut: those of the cut before it, and how far they went on. Takes the chains out of
- * the survey one by one, as a copy of so many would hold the loop.
+ * Yields the heads after a cut: those of the previous cut, advanced by the survey. Takes chains out of the survey
+ * one by one, since a copy of that many would block the event loop.
  */
 export async function* headsAfter(
   before: AsyncIterable<CutHead> | readonly CutHead[],
@@ -108,7 +108,7 @@ function grown(head: CutHead, { follows, count, ...growth }: Growth): CutHead {
   };
 }
 
-/** The size and SHA-256 of a file. */
+/** Returns the size and SHA-256 of a file. */
 export async function digestOf(path: string): Promise<Pick<CutSegment, "bytes" | "sha256">> {
   const digest = createHash("sha256");
   let bytes = 0;
@@ -119,7 +119,7 @@ export async function digestOf(path: string): Promise<Pick<CutSegment, "bytes" |
   return { bytes, sha256: digest.digest("hex") };
 }
 
-/** Throws where the file in an archive is another than the one that goes there. */
+/** Throws if a file in the archive differs from the one to be archived. */
 export async function refuseAnother(path: string, sha256: string): Promise<void> {
   if ((await digestOf(path)).sha256 === sha256) return;
   throw new Error(`the archive has another ${basename(path)} already, which is not written over`);

@@ -1,7 +1,6 @@
 /**
- * The journal on the disk: segments that are only appended to, the next one begun when one is full,
- * each finished one with an index and a line in the manifest of segments.
- * AGTP-IDENTIFIERS "Audit Log"
+ * The journal on disk: append-only segments, the next begun when one is full, each finished one with an index and a
+ * line in the manifest of segments.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -30,17 +29,17 @@ import { readRecord } from "./segment-index.ts";
 
 export interface FileJournalOptions {
   readonly directory: string;
-  /** A segment that has so many octets is finished. */
+  /** The size in octets at which a segment is finished. */
   readonly segmentBytes?: number | undefined;
-  /** Numbers below this one were used before. */
+  /** The lowest segment number to use; lower ones were used before. */
   readonly firstSegment?: number;
-  /** Called when a segment was finished. */
+  /** Called after a segment was finished. */
   onFinished?(): void;
-  /** Hears of faults in the background: indexes and the manifest can be made again. */
+  /** Called with background faults; indexes and the manifest can be rebuilt. */
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk | undefined;
-  /** Records are written by `writeDurably` only. */
+  /** True if records are written by `writeDurably` only. */
   readonly isPowerSafe?: boolean;
 }
 
@@ -53,18 +52,18 @@ export class FileJournal implements Journal {
   readonly #disk: JournalDisk;
   readonly #finished: FinishedSegments;
   readonly #sync = new JournalSync(() => this.#syncWritten());
-  /** A segment was made whose name is not on the disk yet. */
+  /** True if a new segment's name is not on the disk yet. */
   #isDirectoryDue = true;
   #active: ActiveSegment;
   #records: RecordPlaces;
-  /** The active segment is finished with so many octets. */
+  /** The size at which the active segment is finished. */
   #fullAt: number;
   readonly #durable: DurableWrites;
-  /** The record that this process wrote last. */
+  /** The last record that this process wrote. */
   #newest: readonly [JournalRecord, RecordPlace] | undefined;
-  /** The newest of those that are known to be on the disk. */
+  /** The newest record known to be on the disk. */
   #kept: readonly [JournalRecord, RecordPlace] | undefined;
-  /** Its fault was told; there may be two a second. */
+  /** True if the mark's failure was reported; there may be two a second. */
   #hasFailedMark = false;
 
   private constructor(
@@ -94,7 +93,7 @@ export class FileJournal implements Journal {
     });
   }
 
-  /** Opens the journal of a directory, which is made when it is not there. */
+  /** Opens the journal of a directory, creating it if needed. */
   static async open(options: FileJournalOptions): Promise<FileJournal> {
     const { directory, firstSegment = 1, disk } = options;
     makeDirectory(directory, 0o700);
@@ -111,27 +110,27 @@ export class FileJournal implements Journal {
     return journal;
   }
 
-  /** Every record before it is kept, and may be named by those who come. */
+  /** The position before which every record is stored and may be a chain's head. */
   get position(): JournalPosition {
     return this.#durable.pending ?? this.#end;
   }
 
-  /** Segments that are not written any more, in order. */
+  /** The finished segments, in order. */
   get finished(): readonly number[] {
     return this.#finished.numbers;
   }
 
-  /** The one that is. */
+  /** The number of the active segment. */
   get open(): number {
     return this.#active.number;
   }
 
-  /** Segments were moved or deleted. */
+  /** Forgets segments that were moved or deleted. */
   forget(numbers: readonly number[]): void {
     this.#finished.remove(numbers);
   }
 
-  /** Begins the next segment, unless the open one is empty or being synced. */
+  /** Begins the next segment, unless the active one is empty or being synced. */
   rotate(): void {
     if (this.#active.size > 0 && this.#durable.pending === undefined) this.#finish();
   }
@@ -140,7 +139,7 @@ export class FileJournal implements Journal {
     return { segment: this.#active.number, offset: this.#active.size };
   }
 
-  /** Every record from a position on, in the order they were written. */
+  /** Yields the records from a position on, in the order of writing. */
   async *replay(
     from: JournalPosition,
   ): AsyncGenerator<StoredRecord & { readonly segment: number }> {
@@ -160,8 +159,8 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
-   * sync that failed they are written once more, to the next segment.
+   * Writes like `write`, and resolves once a power failure cannot lose the records; one call at a time. After a
+   * failed sync they are written again, to the next segment.
    */
   writeDurably(...records: Parameters<Journal["write"]>): Promise<JournalPosition> {
     return this.#durable.write(...records);
@@ -194,7 +193,7 @@ export class FileJournal implements Journal {
     this.#active.probe();
   }
 
-  /** Resolves once everything that was written so far is on the disk, or has been told not to be. */
+  /** Resolves once everything written so far is on the disk, or its failure was reported. */
   async sync(): Promise<void> {
     await this.#sync.flush();
     await this.#finished.settled();
@@ -222,7 +221,7 @@ export class FileJournal implements Journal {
     await this.#active.close();
   }
 
-  /** Syncs what was written; durable writes have synced theirs already. */
+  /** Syncs pending writes; durable writes have synced their own. */
   async #syncWritten(): Promise<void> {
     if (this.#options.isPowerSafe !== true) await this.#syncNow();
     this.#noteSynced(this.#kept);
@@ -242,7 +241,7 @@ export class FileJournal implements Journal {
     }
   }
 
-  /** Syncs the active segment, and its name before that. */
+  /** Syncs the active segment, after its directory entry. */
   async #syncActive(isAlone = false): Promise<void> {
     const active = this.#active;
     if (this.#isDirectoryDue) await this.#syncDirectories();
@@ -259,7 +258,7 @@ export class FileJournal implements Journal {
     }
   }
 
-  /** A directory's name stands in the one above it, and the state directory may be as new. */
+  /** A directory's entry is in its parent, and the state directory may be new too. */
   #directories(): readonly string[] {
     const above = dirname(this.directory);
     return [this.directory, above, ...(this.#options.isPowerSafe === true ? [dirname(above)] : [])];
@@ -269,7 +268,7 @@ export class FileJournal implements Journal {
     this.#options.onNotice?.(syncFailed(segmentName(number), error));
   }
 
-  /** Leaves a segment in doubt, without the records from a position on. */
+  /** Abandons a segment in doubt, and removes its records from a position on. */
   #abandon(position: JournalPosition, error: unknown): void {
     const doubtful = this.#active;
     this.#tellFailure(doubtful, error);
@@ -278,7 +277,7 @@ export class FileJournal implements Journal {
     try {
       doubtful.takeBack(position.offset);
     } catch (fault) {
-      // They then stand in both segments, as the same records.
+      // The records are then in both segments, identically.
       this.#options.onFault(fault);
     }
     this.#replace(doubtful, error);
@@ -290,11 +289,11 @@ export class FileJournal implements Journal {
     await this.#active.probeSync();
   }
 
-  /** Leaves a segment in doubt for another file; throws where none can be begun. */
+  /** Replaces a segment in doubt; throws if no other can be begun. */
   #replace(doubtful: ActiveSegment, error: unknown): void {
     if (doubtful.size > 0) this.#finish();
     else {
-      // Under the same name: a disk that fails for long is not filled with empty segments.
+      // Reuses the number, so that a failing disk is not filled with empty segments.
       rmSync(join(this.directory, segmentName(doubtful.number)), { force: true });
       this.#active = new ActiveSegment(this.directory, doubtful.number, this.#disk);
       this.#isDirectoryDue = true;
@@ -303,14 +302,14 @@ export class FileJournal implements Journal {
     if (this.#active === doubtful) throw error;
   }
 
-  /** One of a segment that was finished meanwhile may still wait for its own sync. */
+  /** Skips a record of a segment finished meanwhile, which may still await its own sync. */
   #noteSynced(newest: readonly [JournalRecord, RecordPlace] | undefined): void {
     if (newest === undefined || newest[1].segment !== this.#active.number) return;
     try {
       writeSyncedMark(this.directory, ...newest);
       this.#hasFailedMark = false;
     } catch (error) {
-      // A sync is no less one because nobody is told.
+      // The sync is valid without the mark.
       if (!this.#hasFailedMark) this.#options.onFault(error);
       this.#hasFailedMark = true;
     }
@@ -322,7 +321,7 @@ export class FileJournal implements Journal {
     try {
       this.#active = new ActiveSegment(this.directory, full.number + 1, this.#disk);
     } catch (error) {
-      // Written records are kept all the same; the segment grows until the next can be begun.
+      // Written records are safe; the segment grows until the next can be begun.
       this.#fullAt += this.#segmentBytes;
       this.#options.onFault(error);
       return;

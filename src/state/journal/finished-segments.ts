@@ -1,6 +1,6 @@
 /**
- * The segments of a journal that are not written any more: what each still needs is made beside
- * serving, and records are found by their indexes.   AGTP-IDENTIFIERS "Audit Log"
+ * The finished segments of a journal: their indexes and descriptions are written in the background, and records are
+ * found by the indexes.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
@@ -14,20 +14,20 @@ export class FinishedSegments {
   readonly #onFault: (error: unknown) => void;
   /** In order. */
   #numbers: readonly number[];
-  /** Those whose index is being written. */
+  /** Segments whose index is being written. */
   readonly #finishing = new Map<number, RecordPlaces>();
-  /** The segments that are read for the index that they lack. */
+  /** Segments being read to rebuild a missing index. */
   readonly #indexing = new Map<number, Promise<RecordPlaces>>();
   #work: Promise<void> = Promise.resolve();
-  /** Places that are done with, for the next segment. */
+  /** A discarded table, reused for the next segment. */
   #spare: RecordPlaces | undefined;
 
-  /** `onFault` is told what goes wrong behind the scenes: all of it can be made again. */
+  /** `onFault` is called with background faults; everything written there can be rebuilt. */
   constructor(directory: string, numbers: readonly number[], onFault: (error: unknown) => void) {
     this.#directory = directory;
     this.#numbers = [...numbers];
     this.#onFault = onFault;
-    // A process that was killed may have left some of them out.
+    // A killed process may have left some undescribed.
     const finished = numbers.map((number) => ({ number }));
     this.#beside(() => describeSegments(directory, finished));
   }
@@ -36,7 +36,7 @@ export class FinishedSegments {
     return this.#numbers;
   }
 
-  /** Takes a segment over, with the places of all its records. */
+  /** Takes over a finished segment, with the places of its records. */
   add(segment: ActiveSegment, records: RecordPlaces): void {
     const { number } = segment;
     this.#numbers = [...this.#numbers, number];
@@ -44,21 +44,21 @@ export class FinishedSegments {
     this.#beside(() => this.#complete(segment, { number, records }));
   }
 
-  /** Empty places for a segment that begins. */
+  /** Returns an empty table for a new segment. */
   makePlaces(): RecordPlaces {
     const places = this.#spare ?? new RecordPlaces();
     this.#spare = undefined;
     return places;
   }
 
-  /** Forgets segments that were taken away. */
+  /** Forgets removed segments. */
   remove(numbers: readonly number[]): void {
     const gone = new Set(numbers);
     this.#numbers = this.#numbers.filter((number) => !gone.has(number));
     this.#beside(() => forgetSegments(this.#directory, numbers.map(segmentName)));
   }
 
-  /** Where a record stands, the newest segment being looked at first. */
+  /** Finds a record's place, newest segment first. */
   async locate(auditId: string): Promise<RecordPlace | undefined> {
     for (const segment of this.#numbers.toReversed()) {
       const extent = await this.#findIn(segment, auditId);
@@ -67,14 +67,14 @@ export class FinishedSegments {
     return undefined;
   }
 
-  /** Waits for what is done beside serving. */
+  /** Resolves once background work is done. */
   settled(): Promise<void> {
     return this.#work;
   }
 
   async #complete(segment: ActiveSegment, finished: Required<FinishedSegment>): Promise<void> {
     const { number, records } = finished;
-    // One whose sync has failed was told of, and another try would only seem to mend it.
+    // A failed sync was reported already, and another try would only seem to succeed.
     if (!segment.hasFailedSync) await segment.sync().catch((error) => this.#onFault(error));
     await segment.close();
     await writeIndex(this.#directory, number, records).finally(() => {
@@ -92,7 +92,7 @@ export class FinishedSegments {
     return found === "no-index" ? (await this.#index(number)).find(auditId) : found;
   }
 
-  /** Makes an index anew, once for all who wait for it. */
+  /** Rebuilds an index, once for concurrent callers. */
   #index(number: number): Promise<RecordPlaces> {
     const running = this.#indexing.get(number);
     if (running !== undefined) return running;
@@ -107,13 +107,13 @@ export class FinishedSegments {
       await writeIndex(this.#directory, number, records).catch((error) => this.#onFault(error));
       return records;
     } catch (error) {
-      // Segments may be taken away while the server runs.
+      // Retention may remove segments while the server runs.
       if (codeOf(error) === "ENOENT") return new RecordPlaces();
       throw error;
     }
   }
 
-  /** Work that nobody waits for, one after another. */
+  /** Runs background work, one piece after another. */
   #beside(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch((error: unknown) => this.#onFault(error));
   }

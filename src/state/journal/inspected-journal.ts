@@ -1,7 +1,7 @@
 /**
- * A journal as it lies there, read and never written: every line under the hash that it has now, the
- * heads of chains, and, in the place of a record that is gone, the line that may have been made of it.
- * For a server that was not started because of its journal.   AGTP-IDENTIFIERS "Audit Log"
+ * A read-only journal as it is on disk: each line by its current hash, the chain heads, and, for a missing record,
+ * the altered line that probably replaced it. For a server that did not start because of its journal.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { openChainReader } from "../records/chain-reader.ts";
@@ -17,19 +17,19 @@ import { readChainRecord } from "./journal-replay.ts";
 import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
 
-/** The journal, and that with which it is compared. */
+/** The journal, and the data to compare it with. */
 interface InspectionOptions {
   readonly directory: string;
-  /** Heads as the store knows them. */
+  /** The heads known to the store. */
   readonly heads: ReadonlyMap<string, ChainHead>;
-  /** Undefined: records are not signed, and nothing tells an altered one from another. */
+  /** Undefined: records are unsigned, so that alterations cannot be detected. */
   readonly publicKey: Ed25519PublicKey | undefined;
 }
 
-/** A line that no record names as the one before it, and whose signature proves nothing. */
+/** A line that no record names as its predecessor, with an invalid signature. */
 interface AlteredLine extends JournalPosition {
   readonly jws: string;
-  /** Undefined where the line does not even say whose it is. */
+  /** Undefined if the line does not name its agent. */
   readonly agentId: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface NamedBy extends JournalPosition {
   readonly agentId: string;
 }
 
-/** Lines that are kept as altered ones; a journal that is all of them is no journal. */
+/** The most altered lines kept. */
 const MAX_ALTERED = 1_000;
 
 export class InspectedJournal {
@@ -72,7 +72,7 @@ export class InspectedJournal {
     return this.#heads.get(agentId);
   }
 
-  /** The head of a chain, which stays: nobody writes. */
+  /** Returns the head of a chain, which does not change since nobody writes. */
   currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
     return Promise.resolve(this.headOf(agentId));
   }
@@ -84,17 +84,17 @@ export class InspectedJournal {
     );
   }
 
-  /** Where a record went that was cut off the journal; archives are not looked into. */
+  /** Returns where retention moved a record; archives are not searched. */
   whereCut(auditId: string): Promise<WhereCut | undefined> {
     return this.#archived.find(auditId);
   }
 
-  /** The agents that have a chain. */
+  /** The agents with a chain. */
   get agentIds(): readonly string[] {
     return [...this.#heads.keys()];
   }
 
-  /** Finds records, or the altered line that stands where one should; undefined: it is gone. */
+  /** Returns a reader of records, or of the altered line in a record's place; undefined if there is neither. */
   openReader(): RecordReader {
     const reader = openChainReader(this.#directory, async (auditId) => {
       return findPlace(this.#found.places, auditId) ?? placeOf(this.#alteredFor(auditId));
@@ -105,7 +105,7 @@ export class InspectedJournal {
     };
   }
 
-  /** The nearest one before the record that names it; of a head, the last one. */
+  /** Returns the nearest altered line before the record that names it; for a head, the last one. */
   #alteredFor(auditId: string): AlteredLine | undefined {
     const head = [...this.#heads].find(([, one]) => one.auditId === auditId);
     const { altered, missing } = this.#found;
@@ -126,7 +126,7 @@ interface Found {
   readonly places: ReadonlyMap<number, RecordPlaces>;
   readonly heads: ReadonlyMap<string, ChainHead>;
   readonly altered: readonly AlteredLine[];
-  /** Which record names one that is not there. */
+  /** By missing record, the record that names it. */
   readonly missing: ReadonlyMap<string, NamedBy>;
 }
 
@@ -134,7 +134,7 @@ async function readLines({ directory, publicKey }: InspectionOptions): Promise<F
   const places = new Map<number, RecordPlaces>();
   const heads = new Map<string, ChainHead>();
   const named = new Map<string, NamedBy>();
-  // Of one chain the records stand one behind the other, so few names are open at a time.
+  // Consecutive records of a chain resolve these, so few are unresolved at a time.
   const missing = new Map<string, NamedBy>();
   const unnamed = new Map<string, AlteredLine>();
   for (const segment of listSegments(directory)) {
@@ -172,7 +172,7 @@ function findPlace(places: Found["places"], auditId: string) {
   return undefined;
 }
 
-/** The store's word counts where the journal lacks the record and has nothing later. */
+/** Returns the heads; the store's counts if the journal lacks that record and has no later one. */
 function headsOf(
   read: ReadonlyMap<string, ChainHead>,
   known: ReadonlyMap<string, ChainHead>,

@@ -1,7 +1,7 @@
 /**
- * The chain of one agent in the journal of a directory, which is only read: a daemon may be writing
- * it, and a copy of it can be checked anywhere. The journal has every record, so that a fork is seen
- * here, where a walk from the head sees only one branch.   AGTP-IDENTIFIERS "Audit Log"
+ * Verifies an agent's chain in a journal directory, read-only: a daemon may be writing it, and a copy can be checked
+ * anywhere. The journal has every record, so that forks are seen which a walk from the head misses.   AGTP-IDENTIFIERS
+ * "Audit Log"
  */
 
 import { join } from "node:path";
@@ -31,27 +31,27 @@ import {
   segmentNumber,
 } from "./segment.ts";
 
-/** Where a journal is, and whose chain is checked with what. */
+/** The journal, the agent, and the keys to check with. */
 export interface JournalQuestion extends ViewedJournal, Omit<CheckedChain, "begin"> {}
 
-/** The findings, and what was taken away by a signed cut. */
+/** The findings, and the part removed by a signed cut. */
 export interface JournalReport extends ChainReport {
   readonly cut?: ChainCut | undefined;
 }
 
-/** The part of a chain that is gone. */
+/** The removed part of a chain. */
 export interface ChainCut {
-  /** The last one that is gone; undefined where no record of the chain is. */
+  /** The last record removed; undefined if none of the chain was. */
   readonly auditId: string | undefined;
   readonly records: number;
-  /** The file name of the last segment that is gone. */
+  /** The file name of the last segment removed. */
   readonly through: string;
   /** RFC 3339. */
   readonly at: string;
   readonly isArchived: boolean;
 }
 
-/** Checks an agent's chain in a journal; undefined when it has no record of that agent. */
+/** Verifies an agent's chain in a journal; undefined if it has no record of that agent. */
 export async function verifyJournalChain(
   question: JournalQuestion,
 ): Promise<JournalReport | undefined> {
@@ -63,7 +63,7 @@ export async function verifyJournalChain(
   const report = found ?? (isKnown ? nothingLeft(chain) : undefined);
   if (report === undefined) return undefined;
   const broken = fault ?? report.broken;
-  // Read from its first record on, nothing of the chain is gone.
+  // The chain was read from its first record on, so nothing of it is missing.
   const isWhole = cut === undefined || segments[0]?.number === 1;
   return { ...report, broken, cut: isWhole ? undefined : describeCut(cut, begin) };
 }
@@ -84,7 +84,7 @@ function nothingLeft({ agentId, begin, trustedHead }: JournalChain): ChainReport
   return { agentId, head: begin ?? NO_AUDIT_ID, ...none, ...counts, broken };
 }
 
-/** Walks back from the head, and looks for what the walk has passed over. */
+/** Walks back from the head, and examines records that the walk passed over. */
 async function findReason(chain: JournalChain): Promise<ChainReport | undefined> {
   const walk = new BackwardWalk(chain);
   const report = await walk.report();
@@ -97,7 +97,7 @@ async function findReason(chain: JournalChain): Promise<ChainReport | undefined>
   return { ...report, broken: broken && (await explain(broken, report, chain)) };
 }
 
-/** Adds what the order of the journal tells about a break. */
+/** Adds details about a break from the order of the journal. */
 async function explain(
   broken: ChainBreak,
   { first }: ChainReport,
@@ -109,10 +109,10 @@ async function explain(
   return { ...broken, message: `${broken.message}: ${describeGap(before)}` };
 }
 
-/** Where a journal has a record, and what it says of the one before it. */
+/** A record's place, and the predecessor it names. */
 interface JournalEntry extends PassedRecord, JournalPosition {}
 
-/** Finds the first record, as they were written, that cannot be in one chain with the others. */
+/** Returns the first record, in the order of writing, that cannot be in one chain with the others. */
 async function findStray(
   chain: JournalChain,
   passed: readonly PassedRecord[],
@@ -141,7 +141,7 @@ async function findStray(
   return undefined;
 }
 
-/** The record of the agent that stands before one of its records. */
+/** Returns the agent's record before one of its records. */
 async function findBefore(chain: JournalChain, auditId: string): Promise<JournalEntry | undefined> {
   let before: JournalEntry | undefined;
   for await (const entry of readEntries(chain)) {
@@ -151,13 +151,13 @@ async function findBefore(chain: JournalChain, auditId: string): Promise<Journal
   return undefined;
 }
 
-/** Says what may have become of a record that stood behind this one. */
+/** Describes what may have happened to the record after this one. */
 function describeGap({ auditId, segment, offset }: JournalEntry): string {
   const place = `${segmentName(segment)} at octet ${offset}`;
   return `it was taken out behind record ${auditId} (${place}), or that one was altered`;
 }
 
-/** The agent's records in the order they were written. */
+/** Yields the agent's records in the order of writing. */
 async function* readEntries({ segments, agentId }: JournalChain): AsyncGenerator<JournalEntry> {
   for (const { directory, number: segment } of segments) {
     for await (const { auditId, jws, offset } of readSegment(directory, segment)) {
@@ -168,28 +168,28 @@ async function* readEntries({ segments, agentId }: JournalChain): AsyncGenerator
   }
 }
 
-/** A journal to look into. */
+/** The journal to examine. */
 interface ViewedJournal extends Pick<CheckedChain, "agentId" | "keys"> {
   readonly directory: string;
-  /** Where segments were moved to. */
+  /** The directory of archived segments. */
   readonly archive?: string | undefined;
 }
 
-/** The part of a journal that can be read. */
+/** The readable part of a journal. */
 interface JournalView {
   /** In order. */
   readonly segments: readonly SegmentPlace[];
-  /** The last cut; undefined where nothing was cut. */
+  /** The last cut; undefined if nothing was cut. */
   readonly cut: JournalCut | undefined;
-  /** Where the chain stood at the last cut; undefined where it is read from its first record on. */
+  /** The chain's head at the last cut; undefined if the chain is read from its first record. */
   readonly begin: CutHead | undefined;
   readonly fault: ChainBreak | undefined;
 }
 
 /**
- * A journal as it is verified: the segments that are there, in its own directory and in an archive, and
- * where the chain of an agent begins in them. A segment that no signed checkpoint names as taken away
- * is missing.   AGTP-IDENTIFIERS "Audit Log"
+ * Opens a journal for verification: its segments, in its own directory and in an archive, and the beginning of the
+ * agent's chain in them. A segment that is missing without a signed checkpoint is a fault.   AGTP-IDENTIFIERS "Audit
+ * Log"
  */
 async function openJournalView(journal: ViewedJournal): Promise<JournalView> {
   const { directory, archive } = journal;
@@ -215,7 +215,7 @@ async function openJournalView(journal: ViewedJournal): Promise<JournalView> {
   }
 }
 
-/** All cuts up to the first that does not hold. */
+/** Reads the cuts up to the first invalid one. */
 async function readCuts({ directory, keys }: ViewedJournal): Promise<{
   readonly cuts: readonly JournalCut[];
   readonly fault: ChainBreak | undefined;
@@ -244,7 +244,7 @@ function findSignatureFault(
   return isOpen ? "is not signed, so that no key vouches for it" : undefined;
 }
 
-/** The segments that were cut, where every one of them is at hand; undefined otherwise. */
+/** Returns the removed segments if every one is available; undefined otherwise. */
 function findGone(
   { archive }: ViewedJournal,
   cuts: readonly JournalCut[],
@@ -260,11 +260,11 @@ function findGone(
     if (directory === undefined) return undefined;
     found.push({ directory, number });
   }
-  // One that stands before the first cut was taken away by hand.
+  // A segment missing before the first cut was removed by hand.
   return found[0]?.number === 1 ? found : undefined;
 }
 
-/** A segment that is neither in the archive that it was moved to nor still on its way there. */
+/** Finds a segment that is neither in the archive named for it, nor still moving there. */
 function findLost(
   archive: string,
   cuts: readonly JournalCut[],
@@ -298,7 +298,7 @@ function segmentsOf(cuts: readonly JournalCut[]): readonly CutSegment[] {
   return cuts.flatMap(({ segments }) => segments);
 }
 
-/** The whole file is read: its digest is known at its end. */
+/** Reads the whole file, since its digest is known only at its end. */
 async function findHead(
   { directory, agentId }: ViewedJournal,
   { heads }: JournalCut,

@@ -1,9 +1,7 @@
 /**
- * Compares a journal with what is known of it: where each chain ends and where the journal ended at
- * the last checkpoint, as the store knows, and which record was synced last. It is only read. The
- * oldest segments may have been taken away, as an operator's retention demands; nothing behind one
- * that is there may be missing.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Compares a journal, read-only, with what the store knows of it, the chain heads and the last checkpoint's
+ * position, and with the record synced last. Retention may have removed the oldest segments; nothing after a
+ * remaining one may be missing.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { hash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
@@ -20,11 +18,11 @@ import { LINE_FEED, MAX_LINE, readSegment, segmentName, segmentsIn } from "./seg
 interface JournalComparison {
   readonly damages: readonly JournalDamage[];
   readonly heads: ReadonlyMap<string, ChainHead>;
-  /** The agents of which the store did not say where their heads stand. */
+  /** The agents whose heads had no place in the store. */
   readonly placed: Iterable<string>;
 }
 
-/** Compares the journal of a directory; one that is not there has no records. */
+/** Compares the journal of a directory; a missing one has no records. */
 export async function compareJournal(
   directory: string,
   known: KnownChains,
@@ -36,10 +34,7 @@ export async function compareJournal(
   return { damages: findLosses(directory, { ...known, heads }), heads, placed: placed.keys() };
 }
 
-/**
- * Finds the records that a journal lacks. Heads of an earlier build have no place, and are settled
- * before.
- */
+/** Finds records that a journal lacks. Heads stored by an earlier build lack places, which must be filled in before. */
 export function findLosses(
   directory: string,
   { checkpoint, heads }: KnownChains,
@@ -53,7 +48,7 @@ export function findLosses(
   ): void => {
     if (wasTakenAway(place, segments)) return;
     if (place !== undefined && reader.has(auditId, place)) return;
-    // A daemon beside which somebody looks may have taken it away meanwhile.
+    // A running daemon may have removed it meanwhile.
     if (wasTakenAway(place, segmentsIn(directory))) return;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     const isThere = place !== undefined && reader.holds(auditId, place);
@@ -70,7 +65,7 @@ export function findLosses(
   return damages;
 }
 
-/** The heads of an earlier build, which did not note where they stand, are looked for once. */
+/** Finds the places of heads stored by an earlier build. */
 async function findPlaces(
   directory: string,
   segments: readonly number[],
@@ -91,7 +86,7 @@ async function findPlaces(
   return placed;
 }
 
-/** Groups records by segment, so that each segment is opened once. */
+/** Sorts heads by segment, so that each segment is opened once. */
 function bySegment(
   heads: ReadonlyMap<string, ChainHead>,
 ): readonly (readonly [string, ChainHead])[] {
@@ -99,7 +94,7 @@ function bySegment(
   return [...heads].toSorted(([, left], [, right]) => segmentOf(left) - segmentOf(right));
 }
 
-/** A head without a place that is nowhere may have gone with the oldest segments as well. */
+/** A head without a place that is not found may have been removed with the oldest segments. */
 function wasTakenAway(place: RecordPlace | undefined, segments: readonly number[]): boolean {
   const [oldest] = segments;
   return oldest !== undefined && oldest > (place?.segment ?? 1);
@@ -110,12 +105,12 @@ function sizeOf(directory: string, segment: number): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Reads single records, of one segment after another. */
+/** Reads single records, segment by segment. */
 class RecordReader implements Disposable {
   readonly #directory: string;
   #segment = 0;
   #file: number | undefined;
-  /** The Audit-IDs of the open segment, once they were asked for. */
+  /** The Audit-IDs of the open segment, read on demand. */
   #held: ReadonlySet<string> | undefined;
 
   constructor(directory: string) {
@@ -125,14 +120,14 @@ class RecordReader implements Disposable {
   has(auditId: string, { segment, offset, length }: RecordPlace): boolean {
     if (segment !== this.#segment) this.#open(segment);
     if (this.#file === undefined) return false;
-    // Without its line feed it would be cut off as half a record.
+    // Without its line feed it would be cut off as a partial record.
     const octets = Buffer.alloc(length + 1);
     const count = readSync(this.#file, octets, 0, octets.length, offset);
     if (count !== octets.length || octets[length] !== LINE_FEED) return false;
     return hash("sha256", octets.subarray(0, length)) === auditId;
   }
 
-  /** Tells whether a segment has a record, wherever it stands. */
+  /** True if a segment has a record, at any offset. */
   holds(auditId: string, { segment }: RecordPlace): boolean {
     if (segment !== this.#segment) this.#open(segment);
     if (this.#file === undefined) return false;
@@ -160,7 +155,7 @@ class RecordReader implements Disposable {
 const CHUNK = 64 * 1024;
 const TOO_LONG = new Error("a line is longer than any record");
 
-/** The digests of the lines of an open segment, up to one that is too long for a record. */
+/** Returns the digests of the lines of an open segment, up to one that is too long for a record. */
 function auditIdsIn(file: number): ReadonlySet<string> {
   const found = new Set<string>();
   const lines = new OctetLines(MAX_LINE, () => TOO_LONG);

@@ -1,13 +1,12 @@
 /**
- * Damages of a journal, and of the store beside it: known records that it lacks, and lines that it
- * should not hold. A daemon does not start over them: the next record would hide the damage for good.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Damage to a journal, or to the store beside it: known records that are missing, and lines that are not records. A
+ * daemon does not start with it, since the next record would hide it for good.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { StateNotice } from "../notice.ts";
 
-/** One thing that is wrong with a journal. */
+/** A single damage. */
 export type JournalDamage =
-  /** The newest record that is known of a chain, or one that another record names, is gone. */
+  /** The newest known record of a chain, or one that another record names, is missing. */
   | {
       readonly kind: "lost-record";
       readonly agentId: string;
@@ -15,26 +14,26 @@ export type JournalDamage =
       /** The segment's file name. */
       readonly file: string;
     }
-  /** It is there, and not where it was written: another line before it is gone, or is new. */
+  /** The record is at another offset than it was written at, since something before it was removed or inserted. */
   | {
       readonly kind: "moved-record";
       readonly agentId: string;
       readonly auditId: string;
       readonly file: string;
     }
-  /** The journal ends before the last checkpoint, where no chain is known to have ended. */
+  /** The journal ends before the last checkpoint, in a part without known heads. */
   | { readonly kind: "lost-tail"; readonly file: string; readonly octets: number }
-  /** A whole line is no record. */
+  /** A complete line is not a record. */
   | {
       readonly kind: "no-record";
       readonly file: string;
       readonly offset: number;
       readonly length: number;
     }
-  /** The store's log lost what was committed behind an octet: contracts, revocations and the like. */
+  /** The store's log lost the commits after an offset: contracts, revocations and others. */
   | { readonly kind: "lost-commits"; readonly file: string; readonly offset: number };
 
-/** Everything that is wrong, where a journal is opened. */
+/** Thrown on opening a journal, with every damage found. */
 export class JournalDamageError extends Error {
   readonly damages: readonly JournalDamage[];
 
@@ -45,7 +44,7 @@ export class JournalDamageError extends Error {
   }
 }
 
-/** Continues a sentence that begins with the segment's file. */
+/** Describes a damage, as the end of a sentence that begins with the file. */
 export function describeDamage(damage: JournalDamage): string {
   switch (damage.kind) {
     case "lost-record":
@@ -61,7 +60,7 @@ export function describeDamage(damage: JournalDamage): string {
   }
 }
 
-/** As a line of the log. */
+/** Returns the damage as a notice for the log. */
 export function damageNotice(damage: JournalDamage): StateNotice {
   const { file } = damage;
   const named = "agentId" in damage ? { agent_id: damage.agentId, audit_id: damage.auditId } : {};

@@ -1,6 +1,4 @@
-/**
- * The disk operations of the journal, the seam at which a test injects faults.
- */
+/** The journal's disk operations, an interface for injecting faults in tests. */
 import { createHash } from "node:crypto";
 import { close, fdatasync, fdatasyncSync, fsync, open, writeSync } from "node:fs";
 import { type FileHandle, open as openHandle, stat } from "node:fs/promises";
@@ -8,11 +6,11 @@ import { promisify } from "node:util";
 import { codeOf } from "../../base/thrown.ts";
 
 export interface JournalDisk {
-  /** Appends as many octets as the disk takes, and answers how many those were. */
+  /** Appends as many octets as the disk takes, and returns their number. */
   write(file: number, octets: Uint8Array): number;
-  /** Resolves once the octets of a file are on the disk; `isAlone`: nothing else is known to be served meanwhile. */
+  /** Resolves once the file's octets are on the disk; `isAlone`: no other request is known to be served meanwhile. */
   sync(file: number, isAlone?: boolean): Promise<void>;
-  /** Resolves once the names in a directory are on the disk. */
+  /** Resolves once the entries of a directory are on the disk. */
   syncDirectory(path: string): Promise<void>;
 }
 
@@ -20,14 +18,14 @@ const closeFile = promisify(close);
 const openFile = promisify(open);
 const syncFile = promisify(fsync);
 
-/** A sync that took less may keep the loop the next time. */
+/** A sync faster than this may be done synchronously the next time. */
 const QUICK_MS = 1;
-/** It does so behind so many in a row that one record each was waiting for: with more callers, others wait for it. */
+/** Synchronous only after this many syncs in a row for a single record: with more callers it would delay others. */
 const LONE_SYNCS = 8;
 
 /**
- * Syncs beside the loop, or on it where syncs are quick and one caller at a time waits for them: handing one to
- * another thread and back takes half as long as the sync itself. A device that turns slow keeps the loop once.
+ * Syncs in the thread pool, or synchronously if syncs are quick and only one caller waits: the thread switch takes
+ * half as long as the sync itself. A device that turns slow blocks the event loop once.
  */
 export function pacedSync(
   here: (file: number) => void,
@@ -60,7 +58,7 @@ export const DISK: JournalDisk = {
   },
 };
 
-/** Tells whether something has this path. */
+/** True if a path exists. */
 export function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -68,7 +66,7 @@ export function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Opens a file for reading; undefined where there is none. */
+/** Opens a file for reading; undefined if it does not exist. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await openHandle(path, "r");
@@ -78,12 +76,12 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   }
 }
 
-/** So many characters are written at once. */
+/** Characters per write. */
 const CHUNK = 64 * 1024;
 
 /**
- * Writes a file of lines, which come with their line feeds, and resolves with its SHA-256 once it is on the
- * disk; its name may not be.
+ * Writes a file of lines, which include their line feeds, and resolves with its SHA-256 once it is on the disk; its
+ * name may not be.
  */
 export async function writeLines(
   path: string,
@@ -96,7 +94,7 @@ export async function writeLines(
     let text = "";
     const flush = async (): Promise<void> => {
       digest.update(text);
-      // In full: a single write may take a part, on a disk that fills.
+      // `appendFile` writes everything, while a single write may be partial on a full disk.
       await out.appendFile(text);
       text = "";
     };

@@ -1,8 +1,6 @@
 /**
- * Judges whether a journal is whole, as far as is seen without reading it: the numbers of its
- * segments, what the manifest of segments says of the finished ones, and the first and last record
- * of each. It is only read, also while a daemon writes it.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Checks a journal without reading it entirely: its segment numbers, the manifest of segments, and the first and
+ * last record of each segment. Read-only, also while a daemon writes.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { hash } from "node:crypto";
@@ -13,9 +11,9 @@ import { decodeJws } from "../../identity/jws.ts";
 import { LINE_FEED, MAX_LINE, segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
-/** One thing that is wrong with a journal. */
+/** A fault of a journal. */
 interface JournalFault {
-  /** True when the next start mends it, and nothing that was acknowledged is lost. */
+  /** True if the next start repairs it without loss of acknowledged records. */
   readonly isHarmless: boolean;
   /** Relative to the journal's directory. */
   readonly file: string;
@@ -23,10 +21,10 @@ interface JournalFault {
   readonly message: string;
 }
 
-/** The newest segments that are looked into: a journal may have terabytes. */
+/** The most segments opened, newest first, since a journal may have terabytes. */
 const MAX_OPENED = 256;
 
-/** Examines the journal of a directory; nothing is wrong with one that was never begun. */
+/** Examines the journal of a directory; one that was never begun has no faults. */
 export function examineJournal(directory: string): readonly JournalFault[] {
   const numbers = segmentsIn(directory);
   const last = numbers.at(-1);
@@ -47,7 +45,7 @@ export function examineJournal(directory: string): readonly JournalFault[] {
   return faults;
 }
 
-/** The oldest segments may be taken away to be kept elsewhere; none behind one that is there may. */
+/** Finds gaps in the segment numbers. The oldest segments may be missing, but none after a remaining one. */
 function findMissing(
   numbers: readonly number[],
   described: readonly SegmentDescription[],
@@ -56,7 +54,7 @@ function findMissing(
   const last = numbers.at(-1) ?? 0;
   const end = Math.max(last, ...told);
   if (end === 0) return [];
-  // With none left, the last one that is known of is as good as any.
+  // With no segment left, the last known one stands in.
   const known = numbers.length === 0 ? [end - 1] : numbers;
   return [...known, end + 1].flatMap((next, index, all) => {
     const before = index === 0 ? next : (all[index - 1] ?? next);
@@ -70,13 +68,13 @@ function missing(from: number, to: number): JournalFault {
   return { isHarmless: false, file: segmentName(from), message };
 }
 
-/** The first and the last whole line of a segment. */
+/** The first and the last complete line of a segment. */
 interface SegmentEnds {
   readonly size: number;
-  /** Undefined in a segment without a whole line. */
+  /** Undefined in a segment without a complete line. */
   readonly first: string | undefined;
   readonly last: string | undefined;
-  /** True when the file ends with the end of a line. */
+  /** True if the file ends with a line feed. */
   readonly isWhole: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Reads an agent's chain in a journal from its first record on, in the order in which it was written.
- * A chain that holds needs nothing else, and one record at a time, however many there are; whatever
- * is out of order is for a walk that can say why.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Verifies an agent's chain in the order of writing, from its first record on. A valid chain needs nothing else, and
+ * one record in memory at a time; any disorder is left to a walk that can explain it.   AGTP-IDENTIFIERS
+ * "Attribution Chain"
  */
 
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
@@ -24,7 +24,7 @@ export interface JournalChain extends CheckedChain {
   readonly segments: readonly SegmentPlace[];
 }
 
-/** The state of the walk after the record that was read last. */
+/** The state after the record read last. */
 interface Progress {
   readonly counts: { verified: number; unsigned: number; unchecked: number };
   records: number;
@@ -36,7 +36,7 @@ interface Progress {
   isTrusted: boolean;
 }
 
-/** The report of a chain that is in order; undefined without a record of the agent. */
+/** Reports a chain that is in order; undefined without a record of the agent. */
 export async function readInOrder(
   chain: JournalChain,
 ): Promise<ChainReport | "disorder" | undefined> {
@@ -57,7 +57,7 @@ export async function readInOrder(
   }
   const { counts, records, first, last, lastPlace, isLastUnsigned, isTrusted } = progress;
   if (last === undefined || lastPlace === undefined) return undefined;
-  // An unsigned head is a break, which somebody else words.
+  // An unsigned head is a break, which the backward walk reports.
   if (isLastUnsigned && keys.length > 0) return "disorder";
   const head = last.auditId;
   const damaged = await findDamagedTail(segments, { auditId: head, ...lastPlace }, keys);
@@ -65,7 +65,7 @@ export async function readInOrder(
   return { agentId, head, records, first, last, ...counts, broken };
 }
 
-/** Takes one record that may be of the agent; false where it is not the next one. */
+/** Checks the next record if it is the agent's; false if it breaks the order. */
 function advance(
   progress: Progress,
   { agentId, begin, keys, trustedHead, judge }: JournalChain,
@@ -79,7 +79,7 @@ function advance(
   if (judge?.(payload) !== undefined) return false;
   const { issued_at: issuedAt, previous_audit_id: previous } = payload;
   const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
-  // Not a number is not later, either.
+  // Written so that NaN fails too.
   if (previous !== (progress.last?.auditId ?? begin ?? NO_AUDIT_ID) || !(at >= progress.lastAt))
     return false;
   const record = describeRecord(auditId, String(issuedAt), payload);
@@ -93,11 +93,11 @@ function advance(
   return true;
 }
 
-/** A journal has the records of every agent: most are passed over without being parsed. */
+/** Skips most records of other agents without parsing them. */
 function mayBeOf(jws: string, agentId: string): boolean {
   const [, payload = ""] = jws.split(".", 2);
   const text = Buffer.from(payload, "base64url").toString("latin1");
-  // JSON may write any character as an escape.
+  // JSON may escape any character.
   return text.includes(agentId) || text.includes("\\u");
 }
 
@@ -110,9 +110,9 @@ interface Line extends StoredRecord {
 }
 
 /**
- * Looks for a damaged line behind a chain's end, which may have been the chain's own, so that nobody can say that
- * the chain ends where it seems to: one that is no record, or the journal's last where its
- * signature does not hold. Of the others a signature would be dear, and their damage breaks their own chains.
+ * Finds a damaged line after the chain's end that may have belonged to it, so that the end is uncertain: a line that
+ * is not a record, or the journal's last with an invalid signature. Signatures of other lines are not checked, which
+ * would be expensive, and their damage breaks their own chains.
  */
 async function findDamagedTail(
   segments: readonly SegmentPlace[],
@@ -132,7 +132,7 @@ async function findDamagedTail(
   return breakAt(end, last, "has a signature that does not verify");
 }
 
-/** A key that a header brings tells what was altered, though not who signed. */
+/** A key from the header detects an alteration, though not the signer. */
 function isWhole(jws: string, keys: readonly Ed25519PublicKey[]): boolean {
   const own = keyOfHeader(decodeJws(jws)?.header ?? {});
   return verifyRecord(jws, own === undefined ? keys : [...keys, own]).kind !== "bad-signature";

@@ -1,7 +1,6 @@
 /**
- * Replays the journal behind the last checkpoint: where chains have grown to, and what happened to
- * agents. A line that is no record, and a record that others name and that is not there, are
- * found on the way.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Replays the journal after the last checkpoint for the growth of chains and the events of agents. Finds lines that
+ * are not records, and missing records that others name.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
@@ -18,10 +17,10 @@ interface Replay {
   readonly damages: readonly JournalDamage[];
 }
 
-/** Nobody reads more of them. */
+/** The most damages reported. */
 const MAX_DAMAGES = 100;
 
-/** Replays a journal from a position on, beyond which the store knows these heads; ends at so many damages. */
+/** Replays a journal from the position up to which the store knows these heads; stops at the bound on damages. */
 export async function replayJournal(
   journal: FileJournal,
   from: JournalPosition,
@@ -51,7 +50,7 @@ export async function replayJournal(
   return { grown, events, damages };
 }
 
-/** A record of a journal, as far as chains are concerned. */
+/** A record's members that concern its chain. */
 interface ChainRecordFacts {
   readonly agentId: string;
   /** Milliseconds since the epoch. */
@@ -61,7 +60,7 @@ interface ChainRecordFacts {
   readonly isEvent: boolean;
 }
 
-/** Undefined for what is no record of a chain. */
+/** Reads them; undefined if the line is not a record of a chain. */
 export function readChainRecord(jws: string): ChainRecordFacts | undefined {
   const payload = decodeJws(jws)?.payload;
   if (payload === undefined) return undefined;
@@ -73,7 +72,7 @@ export function readChainRecord(jws: string): ChainRecordFacts | undefined {
   return { agentId, at, method: typeof method === "string" ? method : "", previous, isEvent };
 }
 
-/** A head that a checkpoint was made with may stand behind it, where the replay comes by again. */
+/** Ignores a head after the position, since the replay meets that record again. */
 function earlier(head: ChainHead | undefined, from: JournalPosition): ChainHead | undefined {
   return head?.place !== undefined && isBefore(head.place, from) ? head : undefined;
 }

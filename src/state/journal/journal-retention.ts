@@ -1,6 +1,6 @@
 /**
- * The segments of a journal as retention takes them away: the open one never goes, nor one that the
- * store has not taken in yet, nor any while an export reads them.   AGTP-IDENTIFIERS "Audit Log"
+ * Retention on a journal's segments: the active one is never removed, nor one that the store has not read yet, nor
+ * any during an export.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { open, stat } from "node:fs/promises";
@@ -24,14 +24,14 @@ import {
 } from "./retention.ts";
 import { listSegments, segmentName } from "./segment.ts";
 
-/** The journal that is kept within limits. */
+/** The journal to keep within limits. */
 type RetainedJournal = Pick<FileJournal, "directory" | "finished" | "open" | "forget" | "rotate">;
 
-/** How far a journal may be taken away. */
+/** The parts of a journal that may be removed. */
 interface JournalUse {
-  /** The store knows all that stands before this segment. */
+  /** The store knows everything before this segment. */
   takenIn(): number;
-  /** True while somebody reads the journal from its beginning. */
+  /** True while a reader needs the journal from its beginning. */
   isHeld(): boolean;
 }
 
@@ -44,9 +44,9 @@ export class JournalRetention implements RetainedRecords {
   readonly #times = new Map<number, SegmentTimes>();
   #archive: string | undefined;
   #last: JournalCut | undefined;
-  /** One of which nobody was told: an export began while it was made. */
+  /** A cut that was not reported, because an export began meanwhile. */
   #untold: JournalCut | undefined;
-  /** The move that is under way, or the last. */
+  /** The current move, or the last one. */
   #moving: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -64,7 +64,7 @@ export class JournalRetention implements RetainedRecords {
     this.#archived.follow(last, undefined);
   }
 
-  /** `onStep` is told of each step of a cut. */
+  /** Opens retention; `onStep` is called after each step of a cut. */
   static async open(
     journal: RetainedJournal,
     use: JournalUse,
@@ -94,7 +94,7 @@ export class JournalRetention implements RetainedRecords {
     const { limits } = plan;
     if (this.#use.isHeld()) return;
     await this.#adoptWritten();
-    // A process that was killed may have written a checkpoint and moved nothing.
+    // A killed process may have written a checkpoint without moving anything.
     if (this.#last !== undefined) {
       await this.#move(this.#last, limits);
       if (this.#use.isHeld()) return;
@@ -109,7 +109,7 @@ export class JournalRetention implements RetainedRecords {
       const cut = await writeCut(this.#place(limits), due, { ...plan, now: now() });
       this.#last = cut;
       this.#untold = cut;
-      // A reader that began before it was written needs all that it names.
+      // A reader that began before the cut was written needs every segment that it names.
       if (this.#use.isHeld()) break;
       await this.#move(cut, limits);
       if (this.#use.isHeld()) break;
@@ -118,7 +118,7 @@ export class JournalRetention implements RetainedRecords {
     }
   }
 
-  /** A cut that was written and not seen through, as where the disk did not sync, is made by now. */
+  /** Adopts a cut that was written but not completed, for example because a sync failed. */
   async #adoptWritten(): Promise<void> {
     const { directory } = this.#journal;
     const last = await readLastCut(directory);
@@ -128,7 +128,7 @@ export class JournalRetention implements RetainedRecords {
     this.#untold = last;
   }
 
-  /** Resolves once nothing is being taken away, where the journal is held. */
+  /** Resolves once no segment is being removed, while the journal is held. */
   async still(): Promise<void> {
     await this.#moving.catch(() => undefined);
   }
@@ -139,17 +139,17 @@ export class JournalRetention implements RetainedRecords {
   }
 
   async #moveNow(cut: JournalCut, limits: RetentionLimits): Promise<void> {
-    // Before the first of them goes: a caller that asks for a record of it meanwhile is told where it is.
+    // Set before the first segment moves, so that a lookup meanwhile finds the record.
     this.#archived.follow(cut, this.#archive);
     try {
       await moveSegments(this.#place(limits), cut);
     } finally {
-      // Also where the rest could not go, as onto a disk that is full.
+      // Also if the rest could not move, for example onto a full disk.
       this.#forgetGone();
     }
   }
 
-  /** Throws where segments that were signed as archived have no archive to go to: nothing may go before them. */
+  /** Throws if segments signed as archived have no archive to go to: nothing may be removed before them. */
   #checkGone({ through }: JournalCut): void {
     const [left] = this.#journal.finished;
     if (left === undefined || left > through) return;
@@ -175,7 +175,7 @@ export class JournalRetention implements RetainedRecords {
     };
   }
 
-  /** The segments that are to go, the oldest first. */
+  /** Returns the segments to remove, oldest first. */
   async #findDue(limits: RetentionLimits, now: number): Promise<readonly number[]> {
     const { finished, open } = this.#journal;
     const takenIn = this.#use.takenIn();
@@ -189,7 +189,7 @@ export class JournalRetention implements RetainedRecords {
     return findDue(segments, total, limits, now);
   }
 
-  /** Records of an idle server come of age as well, for which their segment has to be finished. */
+  /** Finishes an old active segment, so that the records of an idle server expire too. */
   async #rotateDaily(limits: RetentionLimits, now: number): Promise<void> {
     const { directory, open } = this.#journal;
     if (limits.days === undefined || (await this.#measure(open)) === 0) return;
@@ -224,7 +224,7 @@ export class JournalRetention implements RetainedRecords {
   }
 }
 
-/** The times of the first and the last record of a segment, in milliseconds since the epoch. */
+/** The times of a segment's first and last record, in milliseconds since the epoch. */
 interface SegmentTimes {
   readonly first: number;
   readonly last: number;
@@ -232,7 +232,7 @@ interface SegmentTimes {
 
 const CHUNK = 64 * 1024;
 
-/** Reads the ends of a segment alone; a record that is too long to be seen counts with the time of the file. */
+/** Reads only the ends of a segment; if a record is too long for that, the file's time is used. */
 async function readSegmentTimes(directory: string, number: number): Promise<SegmentTimes> {
   const file = await open(join(directory, segmentName(number)), "r");
   try {

@@ -1,6 +1,6 @@
 /**
- * When what was written to the journal is synced: within a second, beside serving, as the disk's own pace is
- * nobody's wait; or each write before it counts.   AGTP-IDENTIFIERS "Audit Log"
+ * Schedules the syncs of the journal: either within a second in the background, so that no request waits for the
+ * disk, or before each write counts.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { closeSync, constants, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -11,31 +11,31 @@ import { decodeJws } from "../../identity/jws.ts";
 import { readPlace } from "../records/known-chains.ts";
 import type { Journal, JournalPosition, JournalRecord, RecordPlace } from "./journal.ts";
 
-/** Half of what is promised, since a sync takes its time as well. */
+/** Half of the promised second, since the sync takes time as well. */
 const WITHIN_MS = 500;
 
-/** Syncs what was written within a second, beside serving. */
+/** Syncs writes within a second, in the background. */
 export class JournalSync {
   readonly #work: () => Promise<void>;
   #isDue = false;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  /** `work` syncs what was written before it is called; it reports its failures itself. */
+  /** `work` syncs everything written before its call, and reports failures itself. */
   constructor(work: () => Promise<void>) {
     this.#work = work;
   }
 
-  /** Schedules a sync of the last write. Called with every write. */
+  /** Schedules a sync; called with every write. */
   mark(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     this.#timer = setTimeout(() => void this.flush(), WITHIN_MS);
-    // A process that may end closes its journal first.
+    // Does not keep the process alive; closing the journal syncs anyway.
     this.#timer.unref();
   }
 
-  /** Syncs what is marked, and resolves once that is done. */
+  /** Syncs now if marked, and resolves when done. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#running = this.#running
@@ -44,7 +44,7 @@ export class JournalSync {
         this.#isDue = false;
         return this.#work();
       })
-      // It has reported what it could not do.
+      // The failure was reported by `work`.
       .catch(() => undefined);
     return this.#running;
   }
@@ -53,28 +53,27 @@ export class JournalSync {
 /** The operations of a journal that make a write durable. */
 interface DurableParts {
   append(...records: Parameters<Journal["write"]>): JournalPosition;
-  /** Resolves once what was appended is on the disk; `isAlone`: it was one record. */
+  /** Resolves once the appended octets are on the disk; `isAlone`: there was one record. */
   sync(isAlone: boolean): Promise<void>;
-  /** Called once the last records that were appended are synced. */
+  /** Called once the last appended records are synced. */
   kept(): void;
-  /** Takes out what was appended from a position on, and begins the next segment. */
+  /** Removes the records appended from a position on, and begins the next segment. */
   abandon(position: JournalPosition, error: unknown): void;
-  /** Resolves once a disk that has failed keeps something again. */
+  /** Resolves once a failed disk works again. */
   probe(): Promise<void>;
 }
 
-/** How often a disk that failed is tried: what is promised to be over within a second. */
+/** How often a failed disk is probed; recovery is promised within a second. */
 const PROBE_EVERY_MS = 200;
 
 /**
- * Writes that a power cut cannot undo, one at a time: each is synced before it counts. A sync that
- * failed is final for its file, which says nothing any more about what is on the disk; the records
- * are taken out of it and written once more, to the next segment. Where that fails as well, nothing
- * is written until a probe was synced.
+ * Writes that survive a power failure, one at a time: each is synced before it counts. A failed sync is final for
+ * its file, whose content on the disk is unknown from then on; the records are removed from it and written again, to
+ * the next segment. If that fails too, nothing is written until a probe succeeds.
  */
 export class DurableWrites {
   readonly #parts: DurableParts;
-  /** While the disk keeps nothing. */
+  /** The error while the disk fails. */
   #fault: unknown;
   #pending: JournalPosition | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -84,12 +83,12 @@ export class DurableWrites {
     this.#parts = parts;
   }
 
-  /** Throws while nothing would be kept. */
+  /** Throws while the disk fails. */
   check(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
-  /** Where the records begin that are being written, and those that chains may not name yet. */
+  /** The position of the records being written, or not yet usable as chain heads. */
   get pending(): JournalPosition | undefined {
     return this.#pending;
   }
@@ -100,7 +99,7 @@ export class DurableWrites {
       return await this.#attempt(records);
     } finally {
       const written = this.#pending;
-      // The heads of chains have moved by then.
+      // By then the heads of chains have moved.
       setImmediate(() => {
         if (this.#pending === written) this.#pending = undefined;
       });
@@ -131,7 +130,7 @@ export class DurableWrites {
     clearTimeout(this.#timer);
   }
 
-  /** False where there is no other segment to write to. */
+  /** Returns false if no other segment can be begun. */
   #abandon(position: JournalPosition, error: unknown): boolean {
     try {
       this.#parts.abandon(position, error);
@@ -162,14 +161,14 @@ interface SyncedRecord {
 }
 
 const NAME = "synced.json";
-/** Always as long, so that it is replaced in one write. */
+/** A constant length, so that it is replaced in one write. */
 const LENGTH = 512;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT;
 
 /**
- * Notes the newest record that is known to be on its disk, in a small file beside the segments: a killed process
- * leaves no checkpoint, and without this nobody would miss whole lines that were taken from the end since the last
- * one. Of what is no record, nothing is noted.
+ * Notes the newest synced record in a small file beside the segments: a killed process leaves no checkpoint, and
+ * complete lines removed from the end since the last one would go unnoticed. Nothing is noted for a line that is not
+ * a record.
  */
 export function writeSyncedMark(
   directory: string,
@@ -188,12 +187,12 @@ export function writeSyncedMark(
   }
 }
 
-/** Forgets what is noted: records are about to move. */
+/** Deletes the mark before records move. */
 export function forgetSyncedMark(directory: string): void {
   rmSync(join(directory, NAME), { force: true });
 }
 
-/** Undefined where nothing is noted, or cannot be read: an earlier build noted nothing. */
+/** Reads the mark; undefined if there is none or it is unreadable, as from an earlier build. */
 export function readSyncedMark(directory: string): SyncedRecord | undefined {
   const { text = "" } = readBoundedFile(join(directory, NAME), LENGTH);
   const mark = parseRecord(text) ?? {};

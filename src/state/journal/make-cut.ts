@@ -1,7 +1,7 @@
 /**
- * Cuts the oldest segments off a journal. A signed checkpoint is on the disk before the first of them
- * moves, so that a process or a machine that stops between any two steps leaves a journal that starts
- * and verifies; what was not moved then is moved later.   AGTP-IDENTIFIERS "Audit Log"
+ * Cuts the oldest segments off a journal. The signed checkpoint is on the disk before the first segment moves, so
+ * that a crash between any two steps leaves a journal that starts and verifies; the remaining segments move later.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { constants } from "node:fs";
@@ -25,7 +25,7 @@ import { readPlaces } from "./record-places.ts";
 import { listSegments, segmentName, segmentNumber } from "./segment.ts";
 import { indexName, writeIndex } from "./segment-index.ts";
 
-/** The steps of a cut, each named after it was done. */
+/** The steps of a cut, each named after its completion. */
 export type CutStep =
   | "heads-written"
   | "heads-synced"
@@ -36,26 +36,26 @@ export type CutStep =
   | "archive-synced"
   | "journal-synced";
 
-/** A journal that is cut, and where the segments go. */
+/** The journal to cut, and the segments' destination. */
 export interface CutPlace {
   readonly directory: string;
-  /** Undefined: they are deleted. */
+  /** Undefined: segments are deleted. */
   readonly archive: string | undefined;
   readonly disk: Pick<JournalDisk, "syncDirectory">;
-  /** True once somebody reads the journal: what has not moved then is moved later. */
+  /** True once a reader needs the journal; the remaining segments then move later. */
   readonly isHeld?: (() => boolean) | undefined;
-  /** Told of each step that is done. */
+  /** Called after each step. */
   readonly onStep?: ((step: CutStep) => void) | undefined;
 }
 
-/** The name in which a cut is made. */
+/** The signer of a cut. */
 interface CutAuthor {
   readonly signer: Pick<RecordSigner, "sign">;
   readonly serverId: string;
   readonly now: number;
 }
 
-/** Writes the checkpoint of a cut of these segments, or of as many as fit; nothing moves yet. */
+/** Writes the checkpoint for cutting these segments, or as many as fit; moves nothing yet. */
 export async function writeCut(
   place: CutPlace,
   numbers: readonly number[],
@@ -83,16 +83,16 @@ export async function writeCut(
   return cut;
 }
 
-/** Moves or deletes every segment that a cut names, or one before it; answers their numbers. */
+/** Moves or deletes the segments up to the cut; returns their numbers. */
 export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<readonly number[]> {
   const { directory, archive, disk } = place;
-  // An archived cut deletes nothing, also when the archive has left the configuration.
+  // An archived cut deletes nothing, even if no archive is configured any more.
   const isKept = cut.isArchived && archive === undefined;
   const numbers = isKept ? [] : listSegments(directory).filter((one) => one <= cut.through);
   if (archive !== undefined && numbers.length > 0) makeDirectory(archive, 0o700);
   for (const [moved, number] of numbers.entries()) {
     if (place.isHeld?.() === true) return numbers.slice(0, moved);
-    // By its index an archived record is known as one.
+    // The index tells that a record is archived.
     if (archive !== undefined && !(await isThere(join(directory, indexName(number))))) {
       await writeIndex(directory, number, await readPlaces(directory, number));
     }
@@ -121,7 +121,7 @@ async function moveFile({ directory, archive, disk }: CutPlace, name: string): P
     return;
   }
   const to = join(archive, name);
-  // A copy that a crash left is the same file; anything else is somebody's archive.
+  // A copy that a crash left is identical; a different file belongs to somebody else.
   if (name.endsWith(".jws") && (await isThere(to))) {
     await refuseAnother(to, (await digestOf(from)).sha256);
   }
@@ -135,7 +135,7 @@ async function moveFile({ directory, archive, disk }: CutPlace, name: string): P
   }
 }
 
-/** To another file system: under its name it is there whole, or not at all. */
+/** Copies to another file system: under its name the file is there completely, or not at all. */
 async function copyDurably(from: string, to: string): Promise<void> {
   const part = `${to}.part`;
   await rm(part, { force: true });

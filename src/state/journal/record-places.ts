@@ -1,6 +1,6 @@
 /**
- * The places of a segment's records, in its order. One is added with every request, so they lie in flat memory
- * that the garbage collector does not have to look through; they are seldom asked for.
+ * The places of a segment's records, in order. One is added with every request, so they are stored in flat memory
+ * that the garbage collector need not scan; lookups are rare.
  */
 import type { JournalRecord } from "./journal.ts";
 import { ID_OCTETS, type PackedRecords } from "./packed-records.ts";
@@ -15,7 +15,7 @@ const FIRST_CAPACITY = 1024;
 export class RecordPlaces {
   #ids = Buffer.alloc(FIRST_CAPACITY * ID_OCTETS);
   #words = viewOf(this.#ids);
-  /** Offset and length, in turn. */
+  /** Offset and length alternately. */
   #extents = new Float64Array(FIRST_CAPACITY * 2);
   #length = 0;
 
@@ -23,7 +23,7 @@ export class RecordPlaces {
     return this.#length;
   }
 
-  /** Adds records whose lines follow each other; answers where the last of them ends. */
+  /** Adds consecutive records; returns the end of the last one. */
   add(records: readonly JournalRecord[], from: number): number {
     const first = this.#length;
     const length = first + records.length;
@@ -43,7 +43,7 @@ export class RecordPlaces {
     return offset;
   }
 
-  /** Adds records whose lines begin at an offset. */
+  /** Adds packed records whose lines begin at an offset. */
   addPacked(records: PackedRecords, offset: number): void {
     const length = this.#length + records.count;
     while (length * 2 > this.#extents.length) this.#grow();
@@ -51,17 +51,17 @@ export class RecordPlaces {
     this.#length = length;
   }
 
-  /** Forgets all of them, and keeps the memory: making it anew for each segment called the collector. */
+  /** Removes every entry but keeps the memory: allocating it for each segment triggered the garbage collector. */
   clear(): void {
     this.#length = 0;
   }
 
-  /** Forgets the records from an offset on. */
+  /** Removes the records from an offset on. */
   truncate(offset: number): void {
     while (this.#length > 0 && this.#extentAt(this.#length - 1).offset >= offset) this.#length -= 1;
   }
 
-  /** Counts from the end when negative. */
+  /** Returns an entry; a negative index counts from the end. */
   at(index: number): IndexedRecord | undefined {
     const found = index < 0 ? index + this.#length : index;
     if (found < 0 || found >= this.#length) return undefined;
@@ -80,12 +80,12 @@ export class RecordPlaces {
     return undefined;
   }
 
-  /** The first four octets of an Audit-ID. */
+  /** Returns the first four octets of an Audit-ID. */
   beginningOf(index: number): number {
     return this.#words.getUint32(index * ID_OCTETS);
   }
 
-  /** Writes an entry to a table: so many words of the Audit-ID, then offset and length in 4 octets each. */
+  /** Writes an entry to a table: the first octets of the Audit-ID, then offset and length in 4 octets each. */
   copyTo(table: DataView, at: number, index: number, idOctets: number): void {
     const start = index * ID_OCTETS;
     for (let octet = 0; octet < idOctets; octet += 4) {
@@ -115,7 +115,7 @@ export async function readPlaces(directory: string, number: number): Promise<Rec
   return records;
 }
 
-/** The numbers in some octets. */
+/** Returns a view on some octets. */
 export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

@@ -1,7 +1,7 @@
 /**
- * Goes on with a journal that has lost records: an operator's explicit act. Each chain that lost some
- * goes on behind what is left of it, with a record that says which are gone, signed as any other.
- * Lines that are no records are set aside, not thrown away.   AGTP-IDENTIFIERS "Audit Log"
+ * Repairs a journal that lost records, at an operator's explicit request. Each chain with losses continues after its
+ * last remaining record, with a signed record that lists the lost ones. Lines that are not records are set aside,
+ * not deleted.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { hash } from "node:crypto";
@@ -29,40 +29,41 @@ import { readChainRecord, replayJournal } from "./journal-replay.ts";
 import { listSegments, readSegment, segmentName } from "./segment.ts";
 import { copyStrayLines, type SetAside, takeStrayLinesOut } from "./set-aside.ts";
 
-/** The journal to repair, and the name in which it is done. */
+/** The journal to repair, and the signer of the repair. */
 interface RepairOptions {
   readonly store: Store;
   readonly directory: string;
   readonly signer: RecordSigner;
   readonly serverId: string;
-  /** Why the loss is accepted; stands in the records. */
+  /** The reason for accepting the loss, included in the records. */
   readonly reason: string | undefined;
   readonly now: number;
-  /** A fault of the store that was mended before it was opened. */
+  /** A fault of the store that was repaired before it was opened. */
   readonly ofStore?: SetAside;
 }
 
-/** A chain that goes on. */
+/** A chain that continues after the repair. */
 interface RepairedChain {
   readonly agentId: string;
-  /** The newest of the lost records that are known of come last. */
+  /** The known lost records, newest last. */
   readonly lost: readonly string[];
-  /** The last record that is left; undefined: the chain begins anew. */
+  /** The last remaining record; undefined: the chain begins anew. */
   readonly follows: string | undefined;
-  /** The record that says so. */
+  /** The record of the repair. */
   readonly auditId: string;
 }
 
 export interface RepairReport {
   readonly damages: readonly JournalDamage[];
   readonly chains: readonly RepairedChain[];
-  /** Copies of segments as they were, where lines had to be taken out. */
+  /** Copies of the original segments from which lines were removed. */
   readonly setAside: readonly string[];
 }
 
 /**
- * Repairs the journal of a directory that no daemon has; a whole one is left as it is. Its records stand before a
- * line goes, and the store knows no place that moves: one that is killed is done by the next as if it had not begun.
+ * Repairs the journal of a directory without a running daemon; an intact one is unchanged. The repair's records are
+ * written before a line is removed, and the store never refers to a place that moves: an interrupted repair can
+ * simply be run again.
  */
 export async function repairJournal(options: RepairOptions): Promise<RepairReport> {
   const { store, directory, now } = options;
@@ -89,13 +90,13 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
     const { position } = journal;
     const chains = recordLosses(journal, left, damages, copies, options);
     await journal.close();
-    // The next start reads the new records as it reads those of a daemon that was killed.
+    // The next start reads the new records like those of a killed daemon.
     const gone = [...known.heads.keys()].filter((agentId) => !left.has(agentId));
     const changes = knownChainChanges(unplaced(left, altered), startOf(position, altered));
     await store.commit([...changes, ...forgottenHeads(gone)]);
     if (altered.size > 0) {
       await takeStrayLinesOut(directory, altered);
-      // The next start would find the same losses again, before it comes to the records that tell of them.
+      // Otherwise the next start would find the same losses before it reaches the records of their repair.
       const begun = await positionOf(directory, position, chains[0]?.auditId);
       await store.commit(knownChainChanges(await findHeads(directory, known, begun), begun));
     }
@@ -105,7 +106,7 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
   }
 }
 
-/** The heads without the places that move: the next start looks for these. */
+/** Returns the heads without places that move; the next start finds those. */
 function unplaced(
   heads: ReadonlyMap<string, ChainHead>,
   altered: ReadonlySet<string>,
@@ -117,13 +118,13 @@ function unplaced(
   );
 }
 
-/** Where the next start begins to read: a segment that is altered is read as a whole. */
+/** Returns where the next start begins to read; an altered segment is read entirely. */
 function startOf(position: JournalPosition, altered: ReadonlySet<string>): JournalPosition {
   const { segment } = position;
   return altered.has(segmentName(segment)) ? { segment, offset: 0 } : position;
 }
 
-/** The position of a record in a segment; the end of it, where there is no such record. */
+/** Returns the position of a record in a segment, or the segment's end if it is not there. */
 async function positionOf(
   directory: string,
   { segment }: JournalPosition,
@@ -138,8 +139,8 @@ async function positionOf(
 }
 
 /**
- * Where each chain ends before a position: one of which nothing is left where it ended at the last cut, or in
- * segments that were taken away by hand.
+ * Returns each chain's head before a position; for a chain with nothing left, its head at the last cut, or in
+ * segments removed by hand.
  */
 async function findHeads(
   directory: string,
@@ -164,7 +165,7 @@ async function findHeads(
   return heads;
 }
 
-/** Where chains ended at a cut; a file that is not the one that was signed is told of by those who verify it. */
+/** Returns the chain heads of a cut; a file other than the signed one is left for verification to report. */
 async function readEnds(
   directory: string,
   cut: JournalCut | undefined,
@@ -192,11 +193,11 @@ function recordLosses(
   const lost = new Map<string, string[]>();
   for (const damage of damages) {
     if (damage.kind === "lost-record") addUnder(lost, damage.agentId, damage.auditId);
-    // Which one is gone before it, the replay may have found.
+    // The replay may have found which record before it is missing.
     if (damage.kind === "moved-record" && !lost.has(damage.agentId)) lost.set(damage.agentId, []);
   }
   const newest = newestOf(left);
-  // What belongs to no chain that is known is told by the chain that was written last.
+  // A loss in no known chain is recorded in the chain written last.
   if (lost.size === 0 && newest !== undefined) lost.set(newest, []);
   const chains: RepairedChain[] = [];
   for (const [agentId, ids] of lost) {
@@ -214,7 +215,7 @@ interface Loss {
   readonly damages: readonly JournalDamage[];
 }
 
-/** A record names no more of them. */
+/** The most entries that a record lists. */
 const MAX_NAMED = 100;
 
 function makeRecord(

@@ -1,6 +1,6 @@
 /**
- * Keeps records within the age and the size that an operator wants, wherever they are kept: segments go,
- * the oldest first, each behind a signed checkpoint.   AGTP-IDENTIFIERS "Audit Log"
+ * Keeps records within the configured age and size, in any kind of storage: segments are removed, oldest first, each
+ * after a signed checkpoint.   AGTP-IDENTIFIERS "Audit Log"
  */
 
 import { reasonOf } from "../../base/thrown.ts";
@@ -9,17 +9,17 @@ import type { RecordSigner } from "../records/sealer.ts";
 import type { WhereCut } from "./archived-records.ts";
 import type { JournalCut } from "./cut-record.ts";
 
-/** `[attribution.retention]`; without days and bytes nothing goes. */
+/** `[attribution.retention]`; without days and bytes nothing is removed. */
 export interface RetentionLimits {
-  /** A segment goes when its newest record is older. */
+  /** A segment is removed once its newest record is older. */
   readonly days?: number;
-  /** The oldest segments go while all of them together have more. */
+  /** The oldest segments are removed while the total is larger. */
   readonly bytes?: number;
-  /** Absolute; undefined: segments are deleted. */
+  /** An absolute path; undefined: segments are deleted. */
   readonly archive?: string;
 }
 
-/** The limits in force, and in whose name a cut is signed. */
+/** The limits in force, and the signer of cuts. */
 interface RetentionPlan {
   readonly limits: RetentionLimits | undefined;
   readonly signer: Pick<RecordSigner, "sign">;
@@ -30,35 +30,35 @@ export interface LimitedPlan extends RetentionPlan {
   readonly limits: RetentionLimits;
 }
 
-/** The size of what is kept, as `agtpd status` shows it. */
+/** The size of the stored records, as `agtpd status` shows it. */
 export interface JournalSize {
   readonly segments: number;
   readonly bytes: number;
-  /** The file name of the last segment that was cut. */
+  /** The file name of the last segment cut. */
   readonly cutThrough: string | undefined;
 }
 
-/** One look for what is due. */
+/** One run of retention. */
 export interface RetentionRun {
   /** Milliseconds since the epoch. */
   now(): number;
   /** True once nothing more should begin. */
   isOver(): boolean;
-  /** Told of a cut once its segments are gone. */
+  /** Called with a cut once its segments are removed. */
   onCut(cut: JournalCut): void;
 }
 
-/** Where records are cut off: the files of a journal, or a database. */
+/** Storage with removable records: a journal's files, or a database. */
 export interface RetainedRecords {
-  /** Finishes what a killed process began, and cuts what is due; rejects with why it cannot. */
+  /** Completes what a killed process began, and cuts what is due; rejects with the obstacle. */
   keep(plan: LimitedPlan, run: RetentionRun): Promise<void>;
-  /** Looks for records that went in this archive from now on. */
+  /** Searches for removed records in this archive from now on. */
   follow(archive: string | undefined): void;
-  /** This process has no limits to keep any more: others may. */
+  /** Called when this process has no limits to apply any more, so that another may. */
   release?(): Promise<void>;
-  /** Where a record went; undefined where nothing is known of it. */
+  /** Returns where a record was moved; undefined if nothing is known of it. */
   whereCut(auditId: string): Promise<WhereCut | undefined>;
-  /** Undefined where nobody has measured it. */
+  /** Returns undefined if the size was not measured. */
   size(): Promise<JournalSize | undefined>;
 }
 
@@ -86,7 +86,7 @@ export class Retention {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Puts a plan in force, from now on. */
+  /** Applies a plan from now on. */
   apply(plan: RetentionPlan): void {
     this.#plan = plan;
     this.#records.follow(plan.limits?.archive);
@@ -96,7 +96,7 @@ export class Retention {
     this.#timer.unref();
   }
 
-  /** Cuts what is due now; faults are told, not thrown. */
+  /** Cuts what is due now; faults are reported, not thrown. */
   run(): Promise<void> {
     this.#running = this.#running.then(() => this.#work()).catch((error) => this.#tell(error));
     return this.#running;
@@ -132,7 +132,7 @@ export class Retention {
     this.#failure = "";
   }
 
-  /** Once for each reason: the next try is ten seconds away. */
+  /** Reports a failure once per reason, as it is retried every ten seconds. */
   #tell(error: unknown): void {
     const reason = reasonOf(error);
     if (reason !== this.#failure) this.#options.onNotice?.(retentionFailed(reason));
@@ -140,15 +140,15 @@ export class Retention {
   }
 }
 
-/** A segment that may go. */
+/** A removable segment. */
 export interface MeasuredSegment {
   readonly number: number;
   readonly bytes: number;
-  /** When its newest record was made, in milliseconds since the epoch; asked for where age matters. */
+  /** Returns when its newest record was made, in milliseconds since the epoch; called only if age matters. */
   newestAt(): number | Promise<number>;
 }
 
-/** The segments that are to go, the oldest first; `total` has the octets of all that is kept. */
+/** Returns the segments to remove, oldest first; `total` is the size of everything stored. */
 export async function findDue(
   segments: readonly MeasuredSegment[],
   total: number,
@@ -168,7 +168,9 @@ export async function findDue(
   return due;
 }
 
-/** True where age matters, and what is open began so long ago that it is finished: it comes of age as well. */
+/**
+ * True if age matters and the active segment began more than a day ago, so that it should be finished to expire too.
+ */
 export function isDayOld(firstAt: number, { days }: RetentionLimits, now: number): boolean {
   return days !== undefined && firstAt < now - DAY_MS;
 }

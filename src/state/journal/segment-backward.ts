@@ -1,6 +1,5 @@
 /**
- * Reads the records of a journal from its end to its beginning, one at a time, however many there
- * are.   AGTP-IDENTIFIERS "Audit Log"
+ * Reads the records of a journal from end to beginning, with one in memory at a time.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ import {
 
 const CHUNK = 64 * 1024;
 
-/** Every whole line of every segment, the last one first; only those that end before a position. */
+/** Yields the complete lines of the segments, last first; only those that end before a position, if given. */
 export async function* readBackward(
   segments: readonly SegmentPlace[],
   before?: JournalPosition,
@@ -42,7 +41,7 @@ async function* readSegmentBackward(
 ): AsyncGenerator<StoredRecord> {
   const { size } = await file.stat();
   let end = Math.min(from ?? size, size);
-  /** The pieces of the line that `end` is in. */
+  /** The chunks of the line that contains `end`. */
   let rest: readonly Buffer[] = [];
   let isTail = true;
   while (end > 0) {
@@ -50,14 +49,14 @@ async function* readSegmentBackward(
     let chunk = Buffer.alloc(end - start);
     await file.read(chunk, 0, chunk.length, start);
     if (isTail) {
-      // Half a line at the end is none.
+      // A partial last line does not count.
       chunk = chunk.subarray(0, chunk.lastIndexOf(LINE_FEED) + 1);
       isTail = chunk.length === 0;
     }
     end = start;
     if (isTail) continue;
     rest = [chunk, ...rest];
-    // A long line is put together once.
+    // A long line is concatenated once.
     if (start > 0 && !chunk.includes(LINE_FEED)) {
       if (rest.length * CHUNK > MAX_DAMAGED_LINE) throw new Error(`${name} holds no journal lines`);
       continue;

@@ -1,7 +1,7 @@
 /**
- * The index of a finished segment: a table in a file, in which an Audit-ID, being a hash, says itself
- * where its record is looked up. Making one takes no sorting, and a look-up reads once. A table that
- * is of a segment of another size, or is not whole, is no index.
+ * The index of a finished segment: a hash table in a file, keyed by Audit-ID, which is a hash itself. Building it
+ * needs no sorting, and a lookup is a single read. A table for a segment of another size, or a truncated one, is
+ * ignored.
  */
 import { hash } from "node:crypto";
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -14,34 +14,34 @@ import { openIfThere } from "./journal-disk.ts";
 import { type RecordPlaces, viewOf } from "./record-places.ts";
 import { type Extent, segmentName } from "./segment.ts";
 
-/** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
+/** A prefix that identifies an Audit-ID; offset and length follow in 4 octets each. */
 const ID_OCTETS = 16;
 const ENTRY_OCTETS = ID_OCTETS + 4 + 4;
-/** The size of the segment in 8 octets, and how many entries the table has in 4. */
+/** The size of the segment in 8 octets, and the number of slots in 4. */
 const HEAD_OCTETS = 8 + 4;
-/** How much of a table is taken. */
+/** The load factor of a table. */
 const LOAD = 0.7;
 /** Entries read at a time. */
 const WINDOW = 64;
-/** Entries written before the loop gets a turn. */
+/** Entries written before the event loop gets a turn. */
 const STRIDE = 2_000;
 
-/** The index file of a segment. */
+/** Returns the name of a segment's index file. */
 export function indexName(number: number): string {
   return segmentName(number).replace(".jws", ".idx");
 }
 
-/** The largest number in an entry. */
+/** The largest number that fits an entry. */
 const MAX_NUMBER = 2 ** 32 - 1;
 
 /**
- * The memory of an index that nobody writes now. A journal at full load finishes several segments a second, and
- * memory made anew for each had the collector look through the whole heap every 400 ms: a tenth of a record.
+ * Memory reused between indexes. At full load several segments a second are finished, and fresh memory for each made
+ * the garbage collector scan the whole heap every 400 ms: a tenth of a record's cost.
  */
 let spare: Buffer = Buffer.alloc(0);
 const MAX_SPARE = 4 * 1024 * 1024;
 
-/** Writes the index of a segment in one piece. */
+/** Writes the index of a segment atomically. */
 export async function writeIndex(
   directory: string,
   number: number,
@@ -59,7 +59,7 @@ export async function writeIndex(
   table.setUint32(8, capacity);
   for (let index = 0; index < records.length; index += 1) {
     if (index % STRIDE === STRIDE - 1) await nextTurn();
-    // Octets all the way: as hex and objects, the table took most of the time of unsigned records.
+    // Works on octets: with hex strings and objects, the table took most of the time of unsigned records.
     let slot = slotOf(records.beginningOf(index), capacity);
     while (!isFree(table, HEAD_OCTETS + slot * ENTRY_OCTETS)) slot = (slot + 1) % capacity;
     records.copyTo(table, HEAD_OCTETS + slot * ENTRY_OCTETS, index, ID_OCTETS);
@@ -68,7 +68,7 @@ export async function writeIndex(
   if (memory.length <= MAX_SPARE) spare = memory;
 }
 
-/** Where a finished segment has a record; undefined when it has not. */
+/** Returns a record's place in a finished segment; undefined if it is not there. */
 export async function findInIndex(
   directory: string,
   number: number,
@@ -89,7 +89,7 @@ export async function findInIndex(
   }
 }
 
-/** How many entries the table has; undefined when it is of another segment, or cut short. */
+/** Returns the number of slots; undefined if the table is for another segment, or truncated. */
 async function readCapacity(file: FileHandle, segmentSize: number): Promise<number | undefined> {
   const { size } = await file.stat();
   const head = Buffer.alloc(HEAD_OCTETS);
@@ -119,12 +119,12 @@ async function findInTable(
   return undefined;
 }
 
-/** By the first four octets of an Audit-ID. */
+/** Maps the first four octets of an Audit-ID to a slot. */
 function slotOf(beginning: number, capacity: number): number {
   return Math.floor((beginning * capacity) / 2 ** 32);
 }
 
-/** No record is without a length. */
+/** A length of 0 marks a free slot. */
 function isFree(table: DataView, at: number): boolean {
   return table.getUint32(at + ID_OCTETS + 4) === 0;
 }
@@ -140,7 +140,7 @@ function findInWindow(window: Buffer, count: number, wanted: Buffer): Extent | "
   return undefined;
 }
 
-/** One record; undefined when it was altered, or its segment was taken away meanwhile. */
+/** Reads one record; undefined if it was altered, or its segment removed meanwhile. */
 export async function readRecord(
   directory: string,
   { segment, offset, length }: RecordPlace,

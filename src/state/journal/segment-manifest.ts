@@ -1,7 +1,6 @@
 /**
- * The manifest of segments, `segments.json`: for each finished segment its size, how many records it
- * has, and the first and last of them, so that a missing or shortened file is seen without reading a
- * chain.
+ * The manifest of segments, `segments.json`: the size, record count, and first and last Audit-ID of each finished
+ * segment, so that a missing or truncated file is detected without reading a chain.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ import { recordReader } from "../records/stored-record.ts";
 import { type RecordPlaces, readPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
 
-/** One finished segment. */
+/** The description of a finished segment. */
 export interface SegmentDescription {
   readonly file: string;
   readonly records: number;
@@ -24,13 +23,13 @@ export interface SegmentDescription {
 const MANIFEST = "segments.json";
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A finished segment; its records, where they are at hand. */
+/** A finished segment, with its records if available. */
 export interface FinishedSegment {
   readonly number: number;
   readonly records?: RecordPlaces;
 }
 
-/** Adds finished segments to the manifest of their directory, where they are not there yet. */
+/** Adds finished segments to the manifest of their directory, unless they are in it. */
 export async function describeSegments(
   directory: string,
   finished: readonly FinishedSegment[],
@@ -47,7 +46,7 @@ export async function describeSegments(
   await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
 }
 
-/** Forgets what was said of segments that were altered on purpose: the next start says it anew. */
+/** Removes segments from the manifest that were altered on purpose; the next start describes them again. */
 export async function forgetSegments(directory: string, files: readonly string[]): Promise<void> {
   const path = join(directory, MANIFEST);
   const segments = (await readDescriptions(path)).filter(({ file }) => !files.includes(file));
@@ -65,12 +64,12 @@ function describe(number: number, records: RecordPlaces): SegmentDescription {
   };
 }
 
-/** A manifest that cannot be read is begun again: it says nothing that the segments do not. */
+/** An unreadable manifest is rebuilt, since it only repeats what the segments contain. */
 async function readDescriptions(path: string): Promise<readonly SegmentDescription[]> {
   return describedIn(await readFile(path, "utf8").catch(() => ""), named);
 }
 
-/** Reads the segments that a directory's manifest describes; lines of another form are skipped. */
+/** Reads the descriptions in a directory's manifest; malformed entries are skipped. */
 export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
   return describedIn(readBoundedFile(join(directory, MANIFEST), MAX_BYTES).text ?? "", described);
 }

@@ -1,6 +1,6 @@
 /**
- * One segment of the journal: a file of compact JWS, one a line, that only grows. What a crash left
- * of a last line was never acknowledged, and is cut off.   AGTP-IDENTIFIERS "Audit Log"
+ * A segment of the journal: an append-only file of compact JWS, one per line. A partial last line after a crash was
+ * never acknowledged, and is cut off.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { hash } from "node:crypto";
 import {
@@ -20,13 +20,13 @@ import type { JournalRecord } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import type { PackedRecords } from "./packed-records.ts";
 
-/** Where a line stands in its segment, in octets; the length is without the line feed. */
+/** A line's place in its segment, in octets; the length excludes the line feed. */
 export interface Extent {
   readonly offset: number;
   readonly length: number;
 }
 
-/** A record that was read, and where. */
+/** A record with its place. */
 export interface StoredRecord extends JournalRecord, Extent {
   readonly length: number;
 }
@@ -38,38 +38,38 @@ export interface SegmentPlace {
 
 const NAME = /^\d{8}\.jws$/;
 export const LINE_FEED = 0x0a;
-/** No line that this program writes is longer: its texts come from heads that are bounded. */
+/** The longest line this program writes, as its strings come from bounded heads. */
 export const MAX_LINE: number = 1024 * 1024;
-/** A disk that lost part of a segment may have left one line of all that stood there. */
+/** A disk that lost part of a segment may have merged its lines into one. */
 export const MAX_DAMAGED_LINE: number = 64 * 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
-/** More than most groups of records take. */
+/** More than most groups of records need. */
 const PROBE = Buffer.alloc(16 * 1024, " ");
 /**
- * The lines that are written next. As one text, a turn's records were copied twice, to fresh pages each
- * time: a tenth of what a request with an unsigned record took.
+ * A buffer for the next lines. As one string, a turn's records were copied twice, to fresh pages each time: a tenth
+ * of the cost of a request with an unsigned record.
  */
 const LINES = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The file name of a segment; they are numbered from 1. */
+/** Returns the file name of a segment; numbers begin at 1. */
 export function segmentName(number: number): string {
   return `${String(number).padStart(8, "0")}.jws`;
 }
 
-/** The number in a segment's file name; undefined for any other file. */
+/** Returns the number in a segment's file name; undefined for any other file. */
 export function segmentNumber(name: string): number | undefined {
   return NAME.test(name) ? Number(name.slice(0, 8)) : undefined;
 }
 
-/** The numbers of the segments in a directory, in order. */
+/** Returns the numbers of the segments in a directory, in order. */
 export function listSegments(directory: string): readonly number[] {
   return readdirSync(directory)
     .flatMap((name) => segmentNumber(name) ?? [])
     .sort((left, right) => left - right);
 }
 
-/** Lists the segments of a directory, none where there is no such directory. */
+/** Returns the segments of a directory, none if it does not exist. */
 export function segmentsIn(directory: string): readonly number[] {
   try {
     return listSegments(directory);
@@ -79,7 +79,7 @@ export function segmentsIn(directory: string): readonly number[] {
   }
 }
 
-/** The records of a segment from an offset on, in order. */
+/** Yields the records of a segment from an offset on, in order. */
 export async function* readSegment(
   directory: string,
   number: number,
@@ -95,33 +95,33 @@ export async function* readSegment(
       offset += line.length + 1;
     }
   }
-  // It is told of like any line that is none: half a record is never that long.
+  // An unterminated rest too long for a partial record is reported like any invalid line.
   const rest = lines.rest();
   if (rest.length > MAX_LINE) yield recordOf(rest, offset);
 }
 
-/** The record that a line is. */
+/** Returns the record of a line. */
 export function recordOf(line: Buffer, offset: number): StoredRecord {
   const jws = line.toString("latin1");
   return { jws, auditId: hash("sha256", jws), offset, length: jws.length };
 }
 
-/** The segment that is being written. */
+/** The segment being written. */
 export class ActiveSegment {
   readonly number: number;
-  /** Undefined once it is closed: another file or socket has the descriptor then. */
+  /** Undefined once closed, since the system then reuses the descriptor. */
   #descriptor: number | undefined;
   #size: number;
-  /** Octets of a torn last line that were cut off. */
+  /** The octets of a partial last line that were cut off. */
   readonly cutOctets: number;
   readonly #disk: JournalDisk;
-  /** True while the rest of a failed write is still there, which nothing may follow. */
+  /** True while the rest of a failed write remains, so that nothing may be appended. */
   #isTorn = false;
   #synced: Promise<void> = Promise.resolve();
   #hasFailedSync = false;
   #isClosed = false;
 
-  /** Opens the segment, or begins it; cuts a torn last line off. */
+  /** Opens or creates the segment, and cuts off a partial last line. */
   constructor(directory: string, number: number, disk: JournalDisk = DISK) {
     this.number = number;
     this.#disk = disk;
@@ -141,7 +141,7 @@ export class ActiveSegment {
     return this.#descriptor;
   }
 
-  /** Appends records, a line each and packed ones last, all of them or none; throws when it cannot. */
+  /** Appends every record or none, a line each and packed ones last; throws if it cannot. */
   append(records: readonly JournalRecord[], packed: readonly PackedRecords[]): void {
     if (this.#isTorn) this.#cut();
     try {
@@ -158,7 +158,7 @@ export class ActiveSegment {
     }
   }
 
-  /** Throws while the disk takes nothing; leaves nothing behind. */
+  /** Throws while the disk accepts nothing; leaves no trace. */
   probe(): void {
     this.#isTorn = true;
     try {
@@ -168,14 +168,14 @@ export class ActiveSegment {
     }
   }
 
-  /** Once a sync has failed, a later one that does not says nothing about what is on the disk. */
+  /** True once a sync has failed; a later successful one proves nothing about the disk. */
   get hasFailedSync(): boolean {
     return this.#hasFailedSync;
   }
 
   /**
-   * Resolves once what was appended is on the disk; after one failure, each fails as that did. A
-   * segment is closed behind its last sync, and what is asked for later is that one.
+   * Resolves once appended records are on the disk; after a failure, every call rejects with it. After `close`, the
+   * last sync's result is returned.
    */
   sync(isAlone = false): Promise<void> {
     if (this.#isClosed) return this.#synced;
@@ -186,7 +186,7 @@ export class ActiveSegment {
     return this.#synced;
   }
 
-  /** Writes something, has it synced, and takes it back: throws while a disk keeps nothing. */
+  /** Writes, syncs and removes a probe; throws while the disk fails. */
   async probeSync(): Promise<void> {
     this.#isTorn = true;
     try {
@@ -197,14 +197,14 @@ export class ActiveSegment {
     }
   }
 
-  /** Takes back what was appended beyond a size. */
+  /** Removes what was appended beyond a size. */
   takeBack(size: number): void {
     this.#size = size;
     this.#isTorn = true;
     this.#cut();
   }
 
-  /** Closes the segment behind a sync that still runs; once, however often it is asked to. */
+  /** Closes the segment after a running sync, once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#synced.catch(() => undefined);
@@ -212,7 +212,7 @@ export class ActiveSegment {
     this.#descriptor = undefined;
   }
 
-  /** Answers how many octets the lines have. */
+  /** Writes the lines and returns their length in octets. */
   #writeLines(records: readonly JournalRecord[]): number {
     let octets = 0;
     let collected = 0;

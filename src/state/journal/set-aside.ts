@@ -1,7 +1,6 @@
 /**
- * Takes lines that are no records out of a journal's segments, and what does not hold off the end of
- * a store's log. The file as it was is kept beside it, since nobody knows what was in there.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Removes lines that are not records from a journal's segments, and a damaged end from a store's log. The original
+ * file is kept beside it, since its content is unknown.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { chmodSync, constants, copyFileSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -15,15 +14,14 @@ import { forgetSegments } from "./segment-manifest.ts";
 
 type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
 
-/** The entries that were taken out, and the names of the copies. */
+/** The removed entries, and the names of the copies. */
 export interface SetAside {
   readonly damages: readonly JournalDamage[];
   readonly copies: readonly string[];
 }
 
 /**
- * Cuts a store's log at the first octet that does not hold, so that SQLite reads what is left.
- *
+ * Truncates a store's log at the first invalid octet, so that SQLite reads what is left.
  * @param sync returns once a file, or the names in a directory, are on the disk
  */
 export function setDamagedLogAside(
@@ -40,7 +38,7 @@ export function setDamagedLogAside(
   return { damages: [lost], copies: [copy] };
 }
 
-/** Copies every segment that has such lines; they stand there still. */
+/** Copies every segment that has such lines, without removing them yet. */
 export async function copyStrayLines(directory: string, now: number): Promise<SetAside> {
   const damages: StrayLine[] = [];
   const copies: string[] = [];
@@ -53,7 +51,7 @@ export async function copyStrayLines(directory: string, now: number): Promise<Se
   return { damages, copies };
 }
 
-/** Takes the lines out of segments that were copied: what stands behind them moves. */
+/** Removes the lines from copied segments, which moves the lines after them. */
 export async function takeStrayLinesOut(
   directory: string,
   files: ReadonlySet<string>,
@@ -86,16 +84,16 @@ function takeOut(path: string, stray: readonly StrayLine[]): void {
     start = offset + length + 1;
   }
   replaceStateFile(path, Buffer.concat([...kept, octets.subarray(start)]));
-  // It was made of the lines as they stood.
+  // The index was built from the original lines.
   rmSync(path.replace(/\.jws$/, ".idx"), { force: true });
 }
 
-/** Copies a file to its own directory, and answers the copy's name. */
+/** Copies a file within its directory, and returns the copy's name. */
 function copyAside(path: string, now: number, sync: typeof syncPath): string {
   const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
   copyFileSync(path, copy, constants.COPYFILE_EXCL);
   chmodSync(copy, 0o600);
-  // The file that was copied is cut next, and a power cut must not have that alone.
+  // The original is truncated next, and a power failure must not leave only that.
   for (const written of [copy, dirname(copy)]) sync(written);
   return basename(copy);
 }
