@@ -1,4 +1,4 @@
-/** Rules between keys of one section.   AGTP-API §3.3 and §9 */
+/** Consistency rules between keys.   AGTP-API §3.3 and §9 */
 import { findLocationFault } from "../../state/postgres/driver.ts";
 import { type CrossCheck, rule } from "./config.ts";
 
@@ -6,10 +6,10 @@ const HTTP_METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"],
 ]);
 
-/** A slash at the end is the path of every origin. */
+/** An origin, with or without a trailing slash. */
 const ORIGIN = /^https?:\/\/[^\s/?#@]+\/?$/;
 
-/** Every rule of this file. */
+/** The rules of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   rule(["policies"], ({ policies }, report) => {
     for (const [index, name] of policies.methods.custom.entries()) {
@@ -40,26 +40,26 @@ export const consistencyChecks: readonly CrossCheck[] = [
       names.add(name);
     }
   }),
-  // It is published, and paths are put behind it.
+  // The base URL is published, and paths are appended to it.
   rule(["gateway"], ({ gateway: { baseUrl = "http://localhost" } }, report) => {
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
     if (url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "")
       return;
-    // Not quoted, as it may have a password in it.
+    // Not quoted, since it may contain a password.
     report("gateway.base_url", "must be a URL without credentials, query and fragment");
   }),
-  // Its library knows no body that is empty alone.
+  // Fastify cannot limit bodies to 0 octets.
   rule(["gateway", "limits"], ({ gateway, limits }, report) => {
     if (!gateway.enabled || limits.bodyBytes > 0) return;
     report("limits.body_bytes", "must be at least 1 with gateway.enabled = true, got 0");
   }),
-  // Paths are put behind it, and a password in it is the collector's.
+  // Paths are appended to the endpoint; a password in it is meant for the collector.
   rule(["tracing"], ({ tracing: { endpoint } }, report) => {
     const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
     if (url !== undefined && `${url.search}${url.hash}` === "") return;
     report("tracing.endpoint", "must be a URL without query and fragment");
   }),
-  // Its pages, links and cookies are those of a whole place, which browsers name by an origin.
+  // The console needs a whole origin, which browsers attach its pages, links and cookies to.
   rule(["console"], ({ console: { baseUrl, cert } }, report) => {
     if (baseUrl === undefined) return;
     const key = "console.base_url";
@@ -71,7 +71,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
       report(key, `must be https where console.cert is given, got "${baseUrl}"`);
     }
   }),
-  // Somebody must be able to sign in at the provider, and it must be one.
+  // The issuer must be a usable URL, and the settings must permit somebody to sign in.
   rule(["console"], ({ console: { oidc } }, report) => {
     if (oidc === undefined) return;
     const { issuer, scope, viewers, operators } = oidc;
@@ -121,11 +121,11 @@ export const consistencyChecks: readonly CrossCheck[] = [
       ([name, url]) => [`recipients.${name}`, url] as const,
     );
     for (const [key, url] of [["escalations", escalations] as const, ...urls]) {
-      // Not quoted: what a URL has beside its host may be a secret.
+      // Not quoted, since parts of a URL other than its host may be secret.
       if (url !== undefined && !URL.canParse(url)) report(`webhooks.${key}`, "must be a URL");
     }
   }),
-  // It is known with the agents whether its own are there.
+  // Checks a group's webhooks; its agents are checked once the agents are loaded.
   rule(["webhooks", "groups"], ({ webhooks: { recipients }, groups }, report) => {
     for (const [name, members] of Object.entries(groups)) {
       if (members.length === 0) report(`groups.${name}`, "must have a member");
@@ -138,7 +138,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
       }
     }
   }),
-  // A peer is told from the others by its name and by its server id.
+  // Both the name and the server id identify a peer.
   rule(["peers", "server"], ({ peers, server }, report) => {
     for (const [index, { name, serverId }] of peers.entries()) {
       const before = peers.slice(0, index);
@@ -150,13 +150,13 @@ export const consistencyChecks: readonly CrossCheck[] = [
       }
     }
   }),
-  // Tasks that are handed on are signed, and their outcomes are proved by signed records.
+  // Delegated tasks are signed, and signed records prove their outcomes.
   rule(["peers", "signing", "attribution"], ({ peers, signing, attribution }, report) => {
     if (peers.length === 0) return;
     if (signing.key === undefined) report("signing.key", "is required by [[peers]]");
     if (!attribution.enabled) report("attribution.enabled", "must be true with [[peers]]");
   }),
-  // The runtime that takes the turns of OpenWOP agents must be named.
+  // The runtime that runs OpenWOP agents must be named.
   rule(["openwop"], ({ openwop }, report) => {
     const { kind, baseUrl, function: name } = openwop.runtime;
     const isFunction = kind === "function";
@@ -164,7 +164,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
     const needed = isFunction ? "function" : "base_url";
     report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
   }),
-  // MCP has no listener of its own, and somebody must vouch for its clients.
+  // MCP uses the sidecar's listener, and its clients need tokens unless anonymous ones are allowed.
   rule(["mcp", "gateway", "policies"], ({ mcp, gateway, policies }, report) => {
     if (!mcp.enabled) return;
     if (!gateway.enabled) report("mcp.enabled", "needs gateway.enabled = true");
@@ -173,7 +173,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
       hint: "set anonymous = true, or [policies.oauth] for clients with tokens",
     });
   }),
-  // Workers share the store of their parent, and nodes a database: one or the other.
+  // Workers share their parent's store and nodes share a database; the two cannot be combined.
   rule(["server", "store"], ({ server, store }, report) => {
     if (server.workers === 1 || store.driver !== "postgres") return;
     const hint = "start a daemon for each, with a directory and a port of its own";

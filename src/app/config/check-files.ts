@@ -1,6 +1,6 @@
 /**
- * Rules about what paths lead to: a file that is named must be there and be readable, because a
- * server that starts without its certificate, keys or catalog is not the one that was asked for.
+ * Rules about files: a named file must exist and be readable, because a server that starts without
+ * its certificate, keys or catalog is not the one that was asked for.
  */
 import { existsSync, opendirSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -22,7 +22,7 @@ const MAX_PEM_BYTES = 1024 * 1024;
 const DEFAULT_CATALOG = "catalog/methods.json";
 const MAX_DATA_BYTES = 16 * 1024 * 1024;
 
-/** Every rule of this file. */
+/** The rules of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   rule(["tls"], ({ tls }, report) => {
     checkPair("tls", tls, report);
@@ -71,7 +71,7 @@ export const fileChecks: readonly CrossCheck[] = [
       checkFile(`peers[${index}].ca`, peer.ca, report);
     }
   }),
-  // Whose signatures on packs count.
+  // The publishers whose signatures on packs are trusted.
   rule(["openwop"], ({ openwop }, report) => {
     for (const [name, path] of Object.entries(openwop.trustedKeys)) {
       checkFile(joinKey("openwop.trusted_keys", name), path, report);
@@ -79,7 +79,7 @@ export const fileChecks: readonly CrossCheck[] = [
   }),
 ];
 
-/** False also where nobody can tell: what may be there is not passed over. */
+/** Tells whether a path does not exist; false if that cannot be determined, so that the file is not skipped. */
 function isAbsent(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined;
@@ -115,7 +115,7 @@ function checkFile(
   return text;
 }
 
-/** `[attribution.retention]`: somebody has to say what is too old or too much.   AGTP-IDENTIFIERS "Audit Log" */
+/** `[attribution.retention]` needs a limit of age or size.   AGTP-IDENTIFIERS "Audit Log" */
 export const retentionCheck: CrossCheck = rule(
   ["attribution"],
   ({ attribution, directory }, report) => {
@@ -130,7 +130,7 @@ export const retentionCheck: CrossCheck = rule(
   },
 );
 
-/** A directory that is not there is made when the first segment goes. */
+/** Finds the fault of an archive directory; a missing one is created with the first archived segment. */
 function findArchiveFault(archive: string, journal: string): string | undefined {
   if (archive === journal || archive.startsWith(`${journal}${sep}`)) {
     return "must be outside the journal itself";
@@ -139,7 +139,7 @@ function findArchiveFault(archive: string, journal: string): string | undefined 
     if (statSync(archive, { throwIfNoEntry: false })?.isDirectory() === false) {
       return "must be a directory";
     }
-    // Records that went there are looked for in it.
+    // Opened, since archived records are looked up in it.
     if (existsSync(archive)) opendirSync(archive).closeSync();
     return undefined;
   } catch (error) {

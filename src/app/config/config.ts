@@ -1,6 +1,6 @@
 /**
- * A configuration after loading, of the sections that the layers and the modules declare: every key
- * present with its default, secrets resolved, paths absolute, frozen.
+ * The loaded configuration, with the sections that layers and modules declare: every key has its
+ * default, secrets are resolved, paths are absolute, and the whole is frozen.
  */
 
 import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
@@ -98,27 +98,27 @@ export interface Config extends ConfigPlace {
   readonly agentcli: AgentcliConfig;
 }
 
-/** Notes a problem at a dotted key. */
+/** Reports a problem at a dotted key. */
 export type Report = (
   key: string,
   message: string,
   more?: { readonly hint?: string | undefined; readonly severity?: "error" | "warning" },
 ) => void;
 
-/** A rule over a configuration whose `sections` are well-formed. */
+/** A rule that is applied if all of its `sections` are well-formed. */
 export interface CrossCheck {
   readonly sections: readonly string[];
   readonly check: (config: Config, report: Report) => void;
 }
 
-/** A rule over these sections. */
+/** Builds a rule over these sections. */
 export function rule(sections: CrossCheck["sections"], check: CrossCheck["check"]): CrossCheck {
   return { sections, check };
 }
 
 /**
- * The JSON Schema (2020-12) of agtp-server.toml, in the order of the sample file: each key's form, default
- * and meaning. Rules between keys are in the `check-*.ts` files.
+ * The JSON Schema (2020-12) of agtp-server.toml, in the order of the sample file, with each key's
+ * type, default and description. Rules between keys are in the `check-*.ts` files.
  */
 export const configSchema: Schema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -160,17 +160,17 @@ export const configSchema: Schema = {
 
 let validator: ValidateFunction | undefined;
 
-/** The validator; it fills in defaults as it goes. */
+/** Returns the validator, which also fills in defaults. */
 export function configValidator(): ValidateFunction {
   validator ??= validateConfig ?? compileConfigSchema().compile(configSchema);
   return validator;
 }
 
-/** A generator for the schema; `code` says what is made of it. */
+/** Creates an Ajv for the schema; `code` sets its code generation. */
 export function compileConfigSchema(code: Options["code"] = {}): Ajv2020 {
   const ajv = new Ajv2020({
     ...{ allErrors: true, useDefaults: true, verbose: true },
-    // The schema is the program's own, and its code runs seldom.
+    // The schema is the program's own, and its generated code runs rarely.
     ...{ validateSchema: false, code: { optimize: false, ...code } },
   });
   ajv.addVocabulary(["expected", "isPath", "pathParameters"]);

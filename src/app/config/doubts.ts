@@ -1,11 +1,11 @@
 /**
- * The parts of a refused configuration that may have been meant otherwise: nothing that follows from
- * one of them is told, as it may be right once the configuration is.
+ * The doubtful parts of a refused configuration: their errors may hide the intended value, so that
+ * problems which follow from them are not reported.
  */
 
 import { isError, type Problem } from "../../base/problem.ts";
 
-/** Keys that name agents, people or endpoints, and the sections that say which there are. */
+/** Keys that name agents, people or endpoints, with the sections that define those. */
 const NAMES = [
   [
     /^(?:agents\.default|gateway\.agent|groups\..*|policies\.approvals\[\d+\]\.agent)$/,
@@ -16,37 +16,34 @@ const NAMES = [
   [/^agents\[\d+\]\.toolAllowlist$/, ["endpoints", "recipes"]],
 ] as const;
 
-/** The issuer of a document, whom the server's own key or a list may make a trusted one. */
+/** The keys of a document's issuer, which the server's own key or a list may make trusted. */
 const ISSUER = /^(?:manifest_)?issuer_public_key$/;
 const TRUST = ["signing", "policies.identity.trusted_issuers"];
 
-/** Keys that are about a listener alone. */
+/** Keys that concern only a listener. */
 const OF_LISTENER = /\.(?:cert|key)$/;
 
 export class Doubts {
   readonly #faults: readonly string[];
 
-  /** `faults` are the keys of the configuration's errors. */
+  /** Takes the keys of the configuration's errors. */
   constructor(faults: readonly string[]) {
     this.#faults = faults;
   }
 
-  /** True if anything of a section has an error. */
+  /** True if a section, or anything in it, has an error. */
   isAbout(section: string): boolean {
     return this.#faults.some((key) => concerns(key, section));
   }
 
-  /**
-   * True if what a table says may have been meant otherwise. An item of a list that has an error is left
-   * out of it.
-   */
+  /** True if a table's own values are doubtful. An erroneous item of a list is left out instead. */
   isAboutTable(table: string): boolean {
     return this.#faults.some(
       (key) => concerns(key, table) && !key.includes("[") && !OF_LISTENER.test(key),
     );
   }
 
-  /** True for a problem with what may be there, and was not looked at. */
+  /** True for a problem that names something which may exist, but was not loaded. */
   isOnLost(problem: Problem): boolean {
     const { key } = problem;
     const isOnTrust = !isError(problem) && ISSUER.test(key);
@@ -57,7 +54,7 @@ export class Doubts {
   }
 }
 
-/** True for the key of a table, of something in it, or of what it is in. */
+/** True for the key of a table, of its content, or of a table that contains it. */
 function concerns(key: string, table: string): boolean {
   return isIn(table, key) || isIn(key, table);
 }

@@ -1,18 +1,18 @@
 /**
- * The sockets that a configuration opens, and which of them others than this machine's users reach.
- * Every rule that means "loopback only" asks here, so that a listener that is added to the table is
- * under all of them.   AGTP "Security Considerations"
+ * The sockets that a configuration opens, and which of them are reachable from other machines.
+ * Every "loopback only" rule uses this table, so that a new listener is subject to all of them.
+ * AGTP "Security Considerations"
  */
 
 import { isLoopbackHost } from "../../base/addresses.ts";
 import { type Config, type CrossCheck, rule } from "./config.ts";
 
-/** The listeners, each with all that stands behind it. */
+/** The reach of a listener, in increasing order; each includes the ones before. */
 const REACHES = ["anything", "calls", "claims"] as const;
 
 /**
- * `anything`: the listener itself · `calls`: requests to endpoints and floor methods · `claims`:
- * an Agent-ID that a header claims, which only AGTP's own listener ever takes.
+ * `anything`: the listener itself · `calls`: requests to endpoints and floor methods · `claims`: an
+ * Agent-ID in a header, which only AGTP's own listener accepts.
  */
 type Reach = (typeof REACHES)[number];
 
@@ -25,7 +25,7 @@ interface Listener {
 
 type Sockets = Pick<Config, Listener["key"]>;
 
-/** The sections that say where is listened, for rules that look at all of them. */
+/** The sections with listeners, for rules that cover all of them. */
 export const LISTENER_SECTIONS: readonly (keyof Sockets)[] = [
   "server",
   "gateway",
@@ -33,7 +33,7 @@ export const LISTENER_SECTIONS: readonly (keyof Sockets)[] = [
   "console",
 ];
 
-/** Lists the listeners beyond loopback that let at least so much in. */
+/** Lists the listeners beyond loopback with at least this reach. */
 export function exposedListeners(config: Sockets, reach: Reach): readonly Listener[] {
   return listenersOf(config).filter(
     (listener) =>
@@ -41,12 +41,12 @@ export function exposedListeners(config: Sockets, reach: Reach): readonly Listen
   );
 }
 
-/** The first of them: what a message names. */
+/** Returns the first exposed listener, for messages. */
 export function exposedListener(config: Sockets, reach: Reach): Listener | undefined {
   return exposedListeners(config, reach)[0];
 }
 
-/** As messages name a listener: `host "0.0.0.0"`, `gateway.host "0.0.0.0"`. */
+/** Returns a listener's name for messages: `host "0.0.0.0"`, `gateway.host "0.0.0.0"`. */
 export function describeListener({ key, host }: Listener): string {
   return `${key === "server" ? "" : `${key}.`}host ${JSON.stringify(host)}`;
 }
@@ -54,7 +54,7 @@ export function describeListener({ key, host }: Listener): string {
 function listenersOf({ server, gateway, metrics, console }: Sockets): readonly Listener[] {
   const all: readonly (Listener & { readonly enabled: boolean })[] = [
     { key: "server", ...placeOf(server), reach: "claims", enabled: true },
-    // Identity headers of HTTP are never believed: the sidecar speaks as its own agent.
+    // HTTP identity headers are never believed; the sidecar speaks as its own agent.
     { key: "gateway", ...placeOf(gateway), reach: "calls", enabled: gateway.enabled },
     { key: "metrics", ...placeOf(metrics), reach: "anything", enabled: metrics.enabled },
     { key: "console", ...placeOf(console), reach: "anything", enabled: console.enabled },
@@ -68,7 +68,7 @@ function placeOf({ host, port }: Pick<Listener, "host" | "port">): Pick<Listener
 
 const WILDCARDS = ["0.0.0.0", "::"];
 
-/** Tells whether only one of two listeners can have its port. Port 0 is any that is free. */
+/** Tells whether two listeners conflict. Port 0 never does, since the system chooses it. */
 function isSamePlace(one: Listener, other: Listener): boolean {
   if (one.port !== other.port || one.port === 0) return false;
   const hosts = [one.host.toLowerCase(), other.host.toLowerCase()];
@@ -76,7 +76,7 @@ function isSamePlace(one: Listener, other: Listener): boolean {
   return hosts.includes("localhost") && hosts.every((host) => isLoopbackHost(host));
 }
 
-/** Rules about who can reach the server and whom it believes. */
+/** Rules about who can reach the server, and which identities it believes. */
 export const exposureChecks: readonly CrossCheck[] = [
   rule(LISTENER_SECTIONS, (config, report) => {
     const listeners = listenersOf(config);
@@ -134,7 +134,7 @@ export const exposureChecks: readonly CrossCheck[] = [
       hint: "behind a proxy with TLS, set gateway.allow_plain_http = true",
     });
   }),
-  // People's sessions are not for everybody on the way to read.
+  // Without TLS, sessions of people could be read on the network.
   rule(LISTENER_SECTIONS, (config, report) => {
     const { cert, host } = config.console;
     if (cert !== undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Loads agtp-server.toml: TOML, variables of the environment, the schema with its defaults, rules
- * between keys. It answers with a whole configuration or with every reason why there is none.
+ * Loads agtp-server.toml: TOML, environment variables, the schema with its defaults, and rules
+ * between keys. Returns a whole configuration, or every reason why there is none.
  */
 
 import { existsSync } from "node:fs";
@@ -31,28 +31,28 @@ import { exposureChecks } from "./listeners.ts";
 import { type DraftTree, draftTree, normalize } from "./normalize.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 
-/** The configuration, undefined when a problem is an error. */
+/** The configuration; undefined if a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
-  /** The part of a refused configuration that can be read, to check the other files against. */
+  /** The readable part of a refused configuration, which the other files are checked against. */
   readonly draft?: Draft | undefined;
   readonly problems: readonly Problem[];
-  /** The variables that it was read with, those of the deployment's `.env` among them. */
+  /** The variables that it was loaded with, including those of the deployment's `.env`. */
   readonly environment: Environment;
 }
 
-/** A refused configuration without everything that is malformed. */
+/** A refused configuration without its malformed parts. */
 export interface Draft {
   readonly config: Config;
-  /** The keys in the file of its errors. */
+  /** The keys of its errors, as in the file. */
   readonly faults: readonly string[];
-  /** Its variables cannot be read. */
+  /** True if its `.env` cannot be read. */
   readonly isEnvironmentLost?: boolean;
-  /** A problem that it has, at its place in the file. */
+  /** Returns a problem with its key as in the file. */
   placed(problem: Problem): Problem;
 }
 
-/** Values of the command line in place of the file's; the rules look at these values. */
+/** Command line values that replace the file's before the rules are applied. */
 export interface ConfigOverrides {
   readonly host?: string;
   readonly port?: number;
@@ -61,7 +61,7 @@ export interface ConfigOverrides {
 const MAX_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 200;
 
-/** Loads and checks a configuration; never throws for what is in the file. */
+/** Loads and checks a configuration. Never throws because of the file's content. */
 export function loadConfig(
   path: string,
   given: Environment,
@@ -71,11 +71,11 @@ export function loadConfig(
   const { environment, problems: ofVariables } = environmentAt(dirname(absolute), given);
   const loaded = loadFile(absolute, environment, overrides);
   if (ofVariables.length === 0) return { ...loaded, environment };
-  // Nobody knows which variables are set there.
+  // Unset variables may be in the unreadable file, so they are not reported.
   const others = loaded.problems.filter(({ message }) => !isUnset(message));
   const { config, draft = config && { config, faults: [], placed: (one: Problem) => one } } =
     loaded;
-  // AGNTCY agents are found by variables that nothing in a file names.
+  // AGNTCY agents are named by variables alone, so they are doubtful too.
   const doubted = draft && {
     ...draft,
     faults: [...draft.faults, "agntcy"],
@@ -109,7 +109,7 @@ function loadFile(
     ...[...unexpanded].map((key) => /^[^.[]*/.exec(key)?.[0] ?? ""),
   ]);
 
-  // Sound only outside the malformed sections, which is where the rules between keys look.
+  // Valid only outside the malformed sections; the rules between keys skip those.
   const config = configOf(tree, absolute);
   const isWhole = (section: string): boolean => !malformed.has(section);
   problems.push(...checkAcross([...keyChecks, ...fileChecks], config, file, isWhole));
@@ -127,7 +127,7 @@ function loadFile(
   };
 }
 
-/** Undefined when what was taken out leaves no configuration. */
+/** Builds the draft; undefined if the remaining tree is no valid configuration. */
 function draftOf(
   { tree, keyInFile }: DraftTree,
   absolute: string,
@@ -161,11 +161,11 @@ function override(tree: TomlTable, overrides: ConfigOverrides): TomlTable {
 interface Validation {
   readonly errors: readonly ErrorObject[];
   readonly problems: readonly Problem[];
-  /** Sections in which a value has the wrong form; an unknown key beside them does not count. */
+  /** The sections with a malformed value; unknown keys do not count. */
   readonly malformed: ReadonlySet<string>;
 }
 
-/** Fills in defaults as it goes. */
+/** Validates the tree, and fills in its defaults. */
 function validate(tree: TomlTable, written: WrittenFile): Validation {
   const isValid = configValidator();
   isValid(tree);
@@ -181,7 +181,7 @@ function validate(tree: TomlTable, written: WrittenFile): Validation {
 
 const keyChecks: readonly CrossCheck[] = [...consistencyChecks, retentionCheck, ...exposureChecks];
 
-/** Applies the rules that are about nothing but the sections that are looked at. */
+/** Applies the rules whose sections are all selected. */
 function checkAcross(
   checks: readonly CrossCheck[],
   config: Config,
@@ -208,18 +208,18 @@ function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** The tree with everything replaced, and each place where that was not possible. */
+/** The tree with variables substituted, and the faults of those that cannot be. */
 interface Expansion {
   readonly value: unknown;
   readonly faults: readonly { readonly key: string; readonly message: string }[];
 }
 
-/** Dotted TOML keys nest without brackets, so the parser's own bound on depth does not see them. */
+/** Dotted TOML keys nest without brackets, which the parser's depth limit does not count. */
 const MAX_DEPTH = 16;
 
 /**
- * Puts variables into strings, wherever they stand; keys, numbers and booleans stay as they are. Builds
- * a new tree; a value that cannot be had is a fault, and has no place in it.
+ * Substitutes variables in all strings; keys, numbers and booleans are unchanged. Returns a new
+ * tree, without the values that have a fault.
  */
 export function expandEnvironment(tree: unknown, environment: Environment): Expansion {
   const faults: { key: string; message: string }[] = [];
@@ -246,10 +246,10 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
   return { value: expand(tree, "", 0), faults };
 }
 
-/** The modes of TLS in which nothing goes out in plain text. */
+/** The TLS modes that never fall back to plain text. */
 const SAFE_MODES: ReadonlySet<string> = new Set(["require", "verify-ca", "verify-full"]);
 
-/** A database's URL that says nothing of TLS is meant as `PGSSLMODE` says, where that asks for some. */
+/** Adds `PGSSLMODE` to a database URL without a TLS mode, if it requires TLS. */
 function withTlsMode(tree: TomlTable, { PGSSLMODE: mode = "" }: Environment): TomlTable {
   const store = recordIn(tree["store"]) as TomlTable;
   const { url } = store;
@@ -259,12 +259,12 @@ function withTlsMode(tree: TomlTable, { PGSSLMODE: mode = "" }: Environment): To
   return { ...tree, store: { ...store, url: `${url}${mark}sslmode=${mode}` } };
 }
 
-/** The file beside the configuration; what is in the environment wins. A reload reads it anew. */
+/** The variables file beside the configuration; the process's environment wins. A reload reads it again. */
 export const ENV_FILE = ".env";
 
 const MAX_ENV_BYTES = 256 * 1024;
 
-/** The environment with the variables of a deployment's file, if it has one. */
+/** Returns the environment, with the variables of the deployment's file if it has one. */
 export function environmentAt(
   directory: string,
   environment: Environment,

@@ -1,9 +1,9 @@
 /**
- * Turns the tree of a file into values. A validated one gets the shape that the program works with: relative
- * paths become absolute, and snake_case becomes camelCase, once; the schema decides both, as a table's
- * keys are ours and a map's keys are the operator's. Of a refused one is left a draft without everything that is
- * malformed: nothing is served with it, but the other files of a deployment are checked against it, so
- * that one pass finds what is wrong with all of them.
+ * Converts the tree of a file to values. In a valid one, relative paths become absolute and
+ * snake_case keys camelCase; the schema tells a table's keys, which are ours, from a map's, which
+ * are the operator's. A refused one is reduced to a draft without its malformed parts: it is never
+ * served, but the deployment's other files are checked against it, so that one pass finds all
+ * problems.
  */
 import { resolve } from "node:path";
 import type { ErrorObject } from "ajv/dist/2020.js";
@@ -11,10 +11,10 @@ import { joinIndex, joinKey, unescapeToken } from "../../base/dotted-key.ts";
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Schema } from "../../schema/section-field.ts";
 
-/** Sections that are handed on with the keys of the file: manifests show them so. */
+/** Sections that keep the file's keys, since manifests show them. */
 const VERBATIM: ReadonlySet<string> = new Set(["apis"]);
 
-/** Normalizes a whole file, whose relative paths start at `directory`. */
+/** Converts a whole file; its relative paths start at `directory`. */
 export function normalize(tree: unknown, schema: Schema, directory: string): unknown {
   return convert(tree, schema, { directory, rename: toCamelCase });
 }
@@ -49,7 +49,7 @@ function convertText(value: string, schema: Schema, { directory }: Conversion): 
   return Array.isArray(named) ? resolveParameters(value, named, directory) : value;
 }
 
-/** A URL whose parameters of these names are paths; everything else in it is left as it is. */
+/** Makes the paths in these parameters of a URL absolute; everything else is unchanged. */
 function resolveParameters(url: string, named: readonly unknown[], directory: string): string {
   const [beforeQuery = "", ...query] = url.split("?");
   if (query.length === 0) return url;
@@ -65,7 +65,7 @@ function resolveParameters(url: string, named: readonly unknown[], directory: st
   return `${beforeQuery}?${parameters.join("&")}`;
 }
 
-/** The name that a key of the file has in the program. */
+/** Returns the program's name for a key of the file. */
 export function toCamelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -74,14 +74,14 @@ function asTable(value: unknown): Schema {
   return typeof value === "object" && value !== null ? (value as Schema) : {};
 }
 
-/** A tree without what is malformed. */
+/** A tree without its malformed parts. */
 export interface DraftTree {
   readonly tree: Readonly<Record<string, unknown>>;
-  /** The key in the file of what has a key in the tree. */
+  /** Returns the file's key for a key of the tree. */
   keyInFile(key: string): string;
 }
 
-/** The tree to check the other files against. */
+/** Builds the tree that the other files are checked against. */
 export function draftTree(
   tree: Readonly<Record<string, unknown>>,
   errors: readonly ErrorObject[],
@@ -90,14 +90,14 @@ export function draftTree(
   for (const { keyword, instancePath } of errors) {
     const place = parsePointer(instancePath);
     const item = place.findLastIndex((token) => /^\d+$/.test(token));
-    // Unknown keys are looked at by nobody; an item may need what one of them was to say.
+    // Unknown keys are harmless, except in a list item, where one may be a misspelt required key.
     if (keyword === "additionalProperties" && item === -1) continue;
-    // A missing key is the fault of the table that lacks it.
+    // A missing key is an error of the table that lacks it.
     takeOut(draft, item === -1 ? place : place.slice(0, item + 1));
   }
   const shortened: ShortenedList[] = [];
   const whole = withoutGaps(draft, "", shortened) as Record<string, unknown>;
-  // The rest is checked alike under any name.
+  // A name is filled in, since the other checks do not depend on it.
   whole["server"] = { server_id: "nameless", ...recordIn(whole["server"]) };
   return { tree: whole, keyInFile: (key) => shortened.reduceRight(placeInFile, key) };
 }
@@ -107,7 +107,7 @@ function parsePointer(pointer: string): readonly string[] {
   return tokens.map(unescapeToken);
 }
 
-/** Leaves a gap, so that the places of the items behind it stay the same. */
+/** Removes a value; leaves a gap in a list, so that later indexes stay valid. */
 function takeOut(draft: unknown, place: readonly string[]): void {
   const last = place.at(-1);
   if (last === undefined) return;
@@ -121,13 +121,13 @@ function takeOut(draft: unknown, place: readonly string[]): void {
   }
 }
 
-/** A list that lost items: its key, and the places that the others had. */
+/** A list that lost items: its key, and the original indexes of the remaining ones. */
 interface ShortenedList {
   readonly key: string;
   readonly places: readonly number[];
 }
 
-/** Lists that lost items are told of, each before those in its items. */
+/** Removes the gaps, and adds each shortened list, outer ones before inner ones. */
 function withoutGaps(value: unknown, key: string, shortened: ShortenedList[]): unknown {
   if (Array.isArray(value)) {
     const places = [...value.keys()].filter((place) => value[place] !== undefined);
@@ -143,7 +143,7 @@ function withoutGaps(value: unknown, key: string, shortened: ShortenedList[]): u
   );
 }
 
-/** A key with the place that an item of one list has in the file. */
+/** Converts the index of a shortened list's item in a key to the file's. */
 function placeInFile(key: string, { key: list, places }: ShortenedList): string {
   if (!key.startsWith(`${list}[`)) return key;
   const end = key.indexOf("]", list.length);

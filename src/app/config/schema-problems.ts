@@ -1,6 +1,6 @@
 /**
- * Turns what the schema validator found in a configuration into problems that an operator can act
- * on: the dotted key, what was expected there, and what was written, never a secret.
+ * Converts the schema validator's errors to problems that an operator can act on: the dotted key,
+ * the expected and the written value, but never a secret.
  */
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { closeMatches } from "../../base/close-matches.ts";
@@ -9,22 +9,22 @@ import { recordIn } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { isTable } from "../../base/toml-document.ts";
 
-/** The file's name, and the tree as it was written, before variables were put in. */
+/** The file's name, and its tree before variables were substituted. */
 export interface WrittenFile {
   readonly file: string;
   readonly tree: unknown;
 }
 
 const MAX_QUOTED = 80;
-/** Keywords that only sum up what other errors already say. */
+/** Keywords that only summarize other errors. */
 const SUMMARIES: ReadonlySet<string> = new Set(["if", "propertyNames"]);
 
-/** One problem for each error that says something of its own. */
+/** Returns a problem for each error with information of its own. */
 export function describeSchemaErrors(
   errors: readonly ErrorObject[],
   written: WrittenFile,
 ): readonly Problem[] {
-  // A value that is none of a few words is told the words, not their type as well.
+  // A value outside an enum is told the permitted words, not their type as well.
   const told = new Set(
     errors.filter(({ keyword }) => keyword === "enum").map(({ instancePath }) => instancePath),
   );
@@ -55,7 +55,7 @@ function describeError(error: ErrorObject, { file, tree }: WrittenFile): Problem
   return isSingleTable(error, value) ? { ...problem, hint: `write [[${key}]]` } : problem;
 }
 
-/** A table where there may be several. */
+/** Tells whether a table stands in place of a list of tables. */
 function isSingleTable(
   { keyword, params, parentSchema = {} }: ErrorObject,
   value: unknown,
@@ -65,7 +65,7 @@ function isSingleTable(
   return keyword === "type" && type === "array" && items["type"] === "object" && isTable(value);
 }
 
-/** A number, or true or false, as a text. */
+/** Tells whether a number or boolean was written as a string. */
 function isQuoted({ keyword, params }: ErrorObject, value: unknown): boolean {
   if (keyword !== "type" || typeof value !== "string") return false;
   const { type }: Record<string, unknown> = params;
@@ -84,7 +84,7 @@ function unknownKey(file: string, parent: string, name: string, properties: unkn
   };
 }
 
-/** A key of the operator's choosing that may not be chosen. */
+/** Describes an operator-chosen key that is not permitted. */
 function nameProblem(
   error: ErrorObject,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Checks a configuration, in the built program: tools/compile-schemas.ts puts the code for it in the place of
- * this module. There is none among the sources.
+ * Checks a configuration in the built program, where tools/compile-schemas.ts replaces this module
+ * by generated code. The sources have none.
  */
 import type { ValidateFunction } from "ajv/dist/2020.js";
 
