@@ -1,6 +1,6 @@
 /**
- * The workers of a daemon: the first is started before the others, since it makes what the directory
- * lacks, and each is replaced when it ends though nobody told it to, later each time.
+ * The workers of a daemon. The first starts before the others, since it creates what the directory
+ * lacks; each is replaced when it ends unexpectedly, with increasing pauses.
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,13 +19,13 @@ import { type Takings, UntoldTakings } from "./shared-rates.ts";
 import { WorkerWatch } from "./worker-watch.ts";
 
 export interface CrewMember {
-  /** From 1 on; the first is the lead. */
+  /** The worker's number, from 1; the first is the lead. */
   readonly number: number;
   readonly node: string;
   readonly process: WorkerProcess;
   readonly watch: WorkerWatch;
   readonly since: string;
-  /** Sums up takings of others that this worker has not been told of. */
+  /** Sums up what other workers granted and this one was not told yet. */
   readonly untold: UntoldTakings;
 }
 
@@ -33,7 +33,7 @@ interface CrewOptions {
   readonly daemon: DaemonOptions;
   readonly shared: SharedState;
   readonly count: number;
-  /** The part of the first order that is the same for all of them, as it is now. */
+  /** Returns the current part of the first order that is the same for all workers. */
   order(): Pick<BeginOrder, "address" | "boundPort" | "ticketKeys"> & HttpPorts;
   nodeOf(number: number): string;
   facts(): Promise<WholeFacts>;
@@ -43,26 +43,29 @@ interface CrewOptions {
   onLost(member: CrewMember): void;
 }
 
-/** The first replacement comes at once, those of workers that end soon again later. */
+/** The pauses before replacements: none at first, then longer if workers keep ending soon. */
 const PAUSES: BackOff = { firstMs: 100, longestMs: 10_000 };
 const LASTING_MS = 30_000;
-/** So long after it was started a worker that does not serve is told of; a large deployment may take longer to load. */
+/**
+ * The time after which a worker that does not serve yet is logged; a large deployment may take
+ * longer to load.
+ */
 const LATE_MS = 30_000;
-/** So long a reload waits for workers that begin. */
+/** The longest time that a reload waits for starting workers. */
 const AWAITED_MS = 10_000;
 
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Map<number, CrewMember>();
   readonly #failures = new Map<number, number>();
-  /** Why a place stays empty, by the number of its worker. */
+  /** The problems that prevent a worker's replacement, by its number. */
   readonly #refusals = new Map<number, readonly Problem[]>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Every process that has not ended, those that do not serve yet included. */
+  /** Every running process, including those that do not serve yet. */
   readonly #processes = new Set<WorkerProcess>();
   /** Replacements that do not serve yet. */
   readonly #beginning = new Set<Promise<unknown>>();
-  /** Work with all of them, or the last. */
+  /** The present or last work with all workers. */
   #together: Promise<unknown> = Promise.resolve();
   #isEnding = false;
 
@@ -70,17 +73,17 @@ export class Crew {
     this.#options = options;
   }
 
-  /** How many there are to be. */
+  /** The intended number of workers. */
   get count(): number {
     return this.#options.count;
   }
 
-  /** Lists the workers that serve, the lead first. */
+  /** Lists the serving workers, the lead first. */
   get members(): readonly CrewMember[] {
     return [...this.#members.values()].sort((left, right) => left.number - right.number);
   }
 
-  /** The reasons for which workers are not replaced. */
+  /** The problems that prevent replacements. */
   get refusals(): readonly Problem[] {
     return [...this.#refusals.values()].flat().map((problem) => ({
       ...problem,
@@ -88,12 +91,12 @@ export class Crew {
     }));
   }
 
-  /** The one that has the listeners of HTTP; undefined while it is being replaced. */
+  /** The worker with the HTTP listeners; undefined while it is being replaced. */
   get lead(): CrewMember | undefined {
     return this.#members.get(1);
   }
 
-  /** Starts the lead, and then all others; answers the problems of one that cannot start. */
+  /** Starts the lead, then the others; returns the problems of one that cannot start. */
   async start(): Promise<readonly Problem[] | undefined> {
     const refusal = await this.#begin(1);
     if (refusal !== undefined) return refusal;
@@ -102,8 +105,9 @@ export class Crew {
   }
 
   /**
-   * Does something with all that serve, once those that have begun do; none begins before it is over. One that
-   * began beside a reload would serve what was before it; one that takes long is ended, and begins anew after it.
+   * Runs work with all serving workers, once the starting ones serve; none starts before it is
+   * done. A worker that started during a reload would serve the old deployment; one that starts too
+   * slowly is ended and started again afterwards.
    */
   together<Result>(work: (members: readonly CrewMember[]) => Promise<Result>): Promise<Result> {
     const late = setTimeout(() => this.#endBeginning(), AWAITED_MS);
@@ -115,7 +119,7 @@ export class Crew {
     return done;
   }
 
-  /** Ends all of them, once they have answered what they received and kept their state. */
+  /** Ends all workers, once they have answered their requests and stored their state. */
   async end(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -137,7 +141,7 @@ export class Crew {
     for (const process of this.#processes) process.kill();
   }
 
-  /** Ends those that do not serve yet. */
+  /** Ends the workers that do not serve yet. */
   #endBeginning(): void {
     const serving = new Set(this.members.map(({ process }) => process));
     for (const process of this.#processes) {
@@ -167,7 +171,7 @@ export class Crew {
     const member = { number, node, process, watch, since: new Date().toISOString(), untold };
     process.link.serve({
       facts,
-      // One worker tells, and all others hear.
+      // Forwards one worker's counts to all others.
       rates: (takings: Takings) => {
         for (const other of this.members) {
           if (other !== member) other.untold.pass(takings);
@@ -197,7 +201,7 @@ export class Crew {
     return undefined;
   }
 
-  /** A worker that hangs is ended, so that it is replaced; not while a debugger may hold it. */
+  /** Watches a worker, and ends one that hangs so that it is replaced, unless a debugger may be holding it. */
   #watch(number: number, process: WorkerProcess): WorkerWatch {
     const { pid, link } = process;
     return new WorkerWatch(link, {
@@ -230,7 +234,7 @@ export class Crew {
     }
   }
 
-  /** One that served is replaced. */
+  /** Replaces a serving worker that ended. */
   #lost(member: CrewMember, exit: Awaited<WorkerProcess["exited"]>): void {
     const { number, process, since } = member;
     if (this.#members.get(number) !== member) return;
@@ -287,21 +291,21 @@ export class Crew {
   }
 }
 
-/** Why a worker did not begin: a fault told by one that lives, or its end. */
+/** Returns why a worker did not start: a fault that it reported, or its end. */
 async function reasonOfEnd({ exited }: WorkerProcess, error: unknown): Promise<string> {
   if (!(error instanceof LinkGoneError)) return `a worker could not begin: ${reasonOf(error)}`;
   const { code, signal } = await exited;
   return `a worker ended when it began (${signal ?? `exit code ${code}`})`;
 }
 
-/** The time of a worker to end after everything was answered or ended. */
+/** The time that a worker gets to end after its last answer. */
 const LAST_WORDS_MS = 5_000;
 
 const PROGRAM = programPath();
-/** Workers are started with the parent's own flags. */
+/** Workers inherit the parent's flags. */
 const IS_INSPECTED = process.execArgv.some((flag) => flag.startsWith("--inspect"));
 
-/** Node runs built code only: where the sources themselves run, it is the one that was built. */
+/** Returns the worker program. Node runs only built code, so sources use the built one, too. */
 function programPath(): string {
   const built = fileURLToPath(new URL("../../../tools/agtpd-worker.js", import.meta.url));
   if (existsSync(built)) return built;

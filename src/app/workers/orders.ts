@@ -1,4 +1,4 @@
-/** The messages between the parent and its workers, beside those of the state. */
+/** The messages between the parent and its workers, besides those of the state. */
 import type { LogLevel } from "../../base/log-level.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
@@ -10,18 +10,18 @@ export interface BeginOrder extends HttpPorts {
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly logLevel: LogLevel;
-  /** Its place among the workers. */
+  /** Its number among the workers. */
   readonly seat: WorkerNumber;
-  /** It has the listeners of HTTP, and speaks for all of them. */
+  /** True if it has the HTTP listeners, and acts for all workers. */
   readonly isLead: boolean;
-  /** Where the daemon listens. */
+  /** The address that the daemon listens on. */
   readonly address: string;
   readonly boundPort: number;
   /** 48 octets in base64. */
   readonly ticketKeys: string;
 }
 
-/** A worker that serves, or the problems in its way. */
+/** The answer of a worker that serves, or the problems that prevent it. */
 export type BeginAnswer =
   | { readonly kind: "refused"; readonly problems: readonly Problem[] }
   | (HttpPorts & {
@@ -30,13 +30,13 @@ export type BeginAnswer =
       readonly fingerprint256: string;
     });
 
-/** The order to build the deployment anew. */
+/** Orders a worker to build the deployment anew. */
 export interface PrepareOrder {
   /** 48 octets in base64. */
   readonly ticketKeys: string;
 }
 
-/** A deployment that waits to be adopted, or what is in the way of one. */
+/** A deployment that is ready to be adopted, or the problems that prevent it. */
 export interface PrepareAnswer {
   readonly isPrepared: boolean;
   readonly found: readonly Problem[];
@@ -49,25 +49,25 @@ export interface AdoptAnswer {
 }
 
 export interface WorkerStatus {
-  /** Connections to the sidecar alone: the parent counts the others. */
+  /** Connections to the sidecar only, since the parent counts the others. */
   readonly httpConnections: number;
   readonly documentVersion: string | null;
   readonly isFresh: boolean;
 }
 
-/** The whole, for the pages of operators. */
+/** Facts about the whole daemon, for the console. */
 export interface WholeFacts {
   readonly connectionCount: number;
   readonly nodes: readonly NodeFacts[];
 }
 
-/** A command of the deployment that came over the control socket. */
+/** A command of the deployment from the control socket. */
 export interface CommandOrder {
   readonly name: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The answer of a command; `isKnown` is false where there is none of its name. */
+/** The answer to a command; `isKnown` is false if there is no such command. */
 export interface CommandAnswer {
   readonly isKnown: boolean;
   readonly result?: unknown;

@@ -1,6 +1,6 @@
 /**
- * A daemon with workers: it holds the port, the store, the journal and the lock, and its workers
- * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
+ * A daemon with workers: the parent holds the port, the store, the journal and the lock, and its
+ * workers answer. Reload, drain, control socket, metrics and log concern the daemon as a whole.
  */
 import { randomBytes } from "node:crypto";
 import { LinkGoneError } from "../../base/link.ts";
@@ -43,7 +43,7 @@ import {
   serveWhole,
 } from "./whole.ts";
 
-/** Starts a daemon whose workers answer, or says everything that is in the way. */
+/** Starts a daemon with workers, or returns every problem that prevents it. */
 export async function startWorkers(options: DaemonOptions, config: Config): Promise<StartResult> {
   const opening = await openParentState(config, watchState(options.log));
   if (opening.opened === undefined) {
@@ -56,7 +56,7 @@ export async function startWorkers(options: DaemonOptions, config: Config): Prom
   return refused ?? { kind: "started", daemon: parent };
 }
 
-/** Takes the state directory and opens what is in it: the lock, the store and the journal are the parent's. */
+/** Locks the state directory, and opens the store and the journal for the parent. */
 function openParentState(
   config: Config,
   watch: StateWatch,
@@ -86,7 +86,7 @@ class Parent extends RunningDaemon {
   readonly #port: SharedPort;
   protected config: Config;
   #problems: readonly Problem[] = [];
-  /** As they were when the workers had begun, or were reloaded; undefined before. */
+  /** The files as of the workers' start or last reload; undefined before the start. */
   #files: FileMarks | undefined;
   #metrics: ServedMetrics | undefined;
   #ticketKeys = freshTicketKeys();
@@ -112,7 +112,7 @@ class Parent extends RunningDaemon {
         if (member.number === 1) this.#adoptLead(started);
         this.#adoptProblems(problems);
         this.#port.join(member.process);
-        // One of those that begin together reads what the others do.
+        // Workers that start together read the same files; a replacement may find changed ones.
         if (this.#files !== undefined) void this.#tellChanges(member.node, this.#files);
       },
       onPassed: ({ process }, socket, passing) => this.#port.passed(process, socket, passing),
@@ -121,7 +121,7 @@ class Parent extends RunningDaemon {
     });
   }
 
-  /** Binds the port and starts the workers; on failure everything is closed again. */
+  /** Binds the port and starts the workers; on failure closes everything. */
   async start(): Promise<Refused | undefined> {
     const { server, metrics } = this.config;
     try {
@@ -164,7 +164,7 @@ class Parent extends RunningDaemon {
     };
   }
 
-  /** Commands of the deployment are the lead's. */
+  /** Returns a command of the deployment, which the lead runs. */
   command(name: string): ControlCommand {
     return (options) => commandLead(this.#crew, { name, options });
   }
@@ -187,7 +187,7 @@ class Parent extends RunningDaemon {
       return reloaded.errors;
     }
     this.#ticketKeys = ticketKeys;
-    // The file may have been broken since the workers read it.
+    // The file may have become invalid since the workers read it.
     this.config = loadFor(this.options).config ?? this.config;
     this.#metrics?.follow(this.config);
     this.#problems = reloaded.found;
@@ -207,7 +207,7 @@ class Parent extends RunningDaemon {
     this.fingerprint256 = fingerprint256;
   }
 
-  /** Every worker finds the same; it is told once. */
+  /** Adopts the workers' problems, each once, since all workers find the same. */
   #adoptProblems(problems: readonly Problem[]): void {
     const before = this.#problems;
     this.#problems = distinct([...before, ...problems]);
@@ -216,7 +216,7 @@ class Parent extends RunningDaemon {
 
   async #tellChanges(node: string, before: FileMarks): Promise<void> {
     const changes = changesOf(node, before, await markFiles(this.config));
-    // They were reloaded meanwhile.
+    // Dropped if the workers were reloaded meanwhile.
     if (this.#files === before) this.#adoptProblems(changes);
   }
 
@@ -248,7 +248,7 @@ class Parent extends RunningDaemon {
     try {
       await this.state.close();
     } catch (error) {
-      // Every record is in the journal, from which the next start makes the rest.
+      // Every record is in the journal, from which the next start rebuilds the rest.
       const message = "the server's state cannot be kept";
       this.options.log.logger.error({ event: "fault", error }, message);
     }
@@ -261,22 +261,22 @@ function freshTicketKeys(): string {
   return randomBytes(48).toString("base64");
 }
 
-/** A reload, and what was found on the way. */
+/** The result of a reload, with the problems found. */
 interface WholeReload {
   readonly found: readonly Problem[];
   readonly errors: readonly Problem[];
-  /** Undefined: nothing has changed. */
+  /** Undefined if nothing has changed. */
   readonly adopted: AdoptAnswer | undefined;
 }
 
 /**
- * Reloads all workers: each builds the deployment first, then all of them serve it, or none. `ticketKeys` are
- * those of the new deployment, 48 octets in base64.
+ * Reloads all workers: each builds the deployment, then either all of them serve it, or none.
+ * `ticketKeys` are the new deployment's, 48 octets in base64.
  */
 async function reloadAll(members: readonly CrewMember[], ticketKeys: string): Promise<WholeReload> {
   if (members.length === 0) return { found: NOBODY, errors: NOBODY, adopted: undefined };
   const said: PrepareAnswer[] = [];
-  // The first makes what the others find, such as the identity of a new agent.
+  // The first worker creates what the others need, such as a new agent's identity.
   for (const member of members) {
     const answer = await prepare(member, { ticketKeys });
     said.push(answer);
@@ -289,7 +289,7 @@ async function reloadAll(members: readonly CrewMember[], ticketKeys: string): Pr
     return { found, errors, adopted: undefined };
   }
   const adopted = await Promise.all(
-    // One that is lost now begins anew, with what the others adopt.
+    // A worker that is lost now starts again with the adopted deployment.
     members.map(({ process }) => process.link.ask<AdoptAnswer>("adopt").catch(ignore)),
   );
   const remaining = distinct(adopted.flatMap((one) => one?.remaining ?? []));
@@ -314,14 +314,14 @@ async function prepare({ node, process }: CrewMember, order: PrepareOrder): Prom
   }
 }
 
-/** One that hangs is ended after half a minute: its own end is then all that there is to tell. */
+/** Describes the loss of a worker; a hung one is killed after half a minute, so its exit is the reason. */
 async function reasonOfLoss({ exited }: CrewMember["process"], error: unknown): Promise<string> {
   if (!(error instanceof LinkGoneError)) return reasonOf(error);
   const { code, signal } = await exited;
   return `it has ended (${signal ?? `exit code ${code}`}) and is being replaced: reload once more`;
 }
 
-/** Each problem once, though every worker has found it. */
+/** Returns each problem once, though every worker has found it. */
 function distinct(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((one) => [JSON.stringify(one), one])).values()];
 }

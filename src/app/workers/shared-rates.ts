@@ -1,7 +1,7 @@
 /**
- * The rates of a daemon with workers: each tells the others what its payers have taken, a moment
- * later, so that a payer has one account wherever its connections are.
- * `[limits] requests_per_second`, AGTP-API §10.1.5
+ * The rates of a daemon with workers: each reports what its payers take to the others within
+ * moments, so that a payer has one account across all connections. `[limits] requests_per_second`,
+ * AGTP-API §10.1.5
  */
 import type { Link } from "../../base/link.ts";
 import type { MinuteRates, MinuteTaking } from "../../dispatch/rates/minute-rates.ts";
@@ -14,17 +14,17 @@ interface Accounts {
   readonly minuteRates: MinuteRates;
 }
 
-/** The takings that one worker tells the others of. */
+/** The takings that a worker reports to the others. */
 export interface Takings {
   readonly taken: readonly Taking[];
   readonly byMinute: readonly MinuteTaking[];
 }
 
-/** Payers whose takings wait for a process that does not read; what others take meanwhile it never counts. */
+/** The number of payers whose takings wait for a process that does not read; further ones are dropped. */
 const MAX_UNTOLD = 10_000;
 const LOOK_AGAIN_MS = 200;
 
-/** The takings that another process has not been told of, one sum for each payer. */
+/** The takings that another process was not told yet, summed up per payer. */
 export class UntoldTakings {
   readonly #link: Link;
   readonly #afterMs: number;
@@ -32,7 +32,10 @@ export class UntoldTakings {
   #byMinute = new Map<string, MinuteTaking>();
   #isTimed = false;
 
-  /** They are told `afterMs` after the first, those of one turn together, and later while the other does not read. */
+  /**
+   * Sends them `afterMs` after the first, those of one turn together; later while the other process
+   * does not read.
+   */
   constructor(link: Link, afterMs: number) {
     this.#link = link;
     this.#afterMs = afterMs;
@@ -53,7 +56,7 @@ export class UntoldTakings {
     this.#tellAfter(this.#afterMs);
   }
 
-  /** Takes over what a third process told of. */
+  /** Adds takings that a third process reported. */
   pass({ taken, byMinute }: Takings): void {
     for (const { scope, payer, amount } of taken) this.take(scope, payer, amount);
     for (const taking of byMinute) this.takeByMinute(taking);
@@ -79,11 +82,11 @@ export class UntoldTakings {
   }
 }
 
-/** Keeps a worker's accounts like those of the others from now on. */
+/** Keeps a worker's accounts in step with those of the others. */
 export function shareRates(link: Link, { rates, minuteRates }: Accounts): void {
   const untold = new UntoldTakings(link, TELL_AFTER_MS);
   rates.share({
-    // Each account counts the whole.
+    // Each account counts the whole daemon.
     partOf: () => 1,
     took: (scope, payer, amount) => untold.take(scope, payer, amount),
   });

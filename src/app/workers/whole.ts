@@ -1,4 +1,7 @@
-/** The workers of a daemon as its operator sees them: one daemon with one set of metrics, and a node for each. */
+/**
+ * The workers of a daemon, as its operator sees them: one daemon with one set of metrics, and a
+ * node for each worker.
+ */
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
@@ -16,7 +19,7 @@ interface WholeDaemon {
   readonly isEnding: boolean;
 }
 
-/** The workers as nodes; one that does not answer, or may not serve, is lost. */
+/** Lists the workers as nodes; one that does not answer, or may not serve, is lost. */
 export function nodesOf(crew: Crew, daemon: WholeDaemon): Promise<readonly NodeFacts[]> {
   const { address, leaseMs, isEnding } = daemon;
   return Promise.all(
@@ -29,19 +32,22 @@ export function nodesOf(crew: Crew, daemon: WholeDaemon): Promise<readonly NodeF
   );
 }
 
-/** The connections to the sidecar; none while its worker does not answer. */
+/** Returns the number of connections to the sidecar; 0 while its worker does not answer. */
 export async function httpConnectionsOf({ lead }: Crew): Promise<number> {
   const status = await lead?.watch.ask<WorkerStatus>("status").catch(() => undefined);
   return status?.httpConnections ?? 0;
 }
 
-/** The version of the manifest that the lead serves; undefined while it does not answer, or is being replaced. */
+/**
+ * Returns the version of the lead's manifest; undefined while the lead does not answer or is being
+ * replaced.
+ */
 export async function documentVersionOf({ lead }: Crew): Promise<string | undefined> {
   const status = await lead?.watch.ask<WorkerStatus>("status").catch(() => undefined);
   return status?.documentVersion ?? undefined;
 }
 
-/** Passes a command of the deployment to the lead. */
+/** Forwards a command of the deployment to the lead. */
 export async function commandLead({ lead }: Crew, order: CommandOrder): Promise<unknown> {
   if (lead === undefined) throw new Error("the worker that does this is being replaced");
   const { isKnown, result } = await lead.watch.ask<CommandAnswer>("command", order);
@@ -50,16 +56,16 @@ export async function commandLead({ lead }: Crew, order: CommandOrder): Promise<
 }
 
 export interface ServedMetrics {
-  /** Undefined where they are only pushed. */
+  /** Undefined if metrics are only pushed. */
   readonly port: number | undefined;
-  /** Pushes them to where another configuration says from now on. */
+  /** Redirects later pushes to the new configuration's collector. */
   follow(config: Config): void;
   close(): Promise<void>;
 }
 
 const SWEEP_MS = 1_000;
 
-/** Serves and pushes them as the configuration says. Throws when the port cannot be bound. */
+/** Serves and pushes metrics as configured. Throws if the port cannot be bound. */
 export async function serveWhole(
   config: Config,
   crew: Crew,
@@ -95,7 +101,7 @@ export async function serveWhole(
   };
 }
 
-/** The metrics of each worker, and of their parent as a process. */
+/** Collects the metrics of each worker, and of their parent as a process. */
 async function collect(
   crew: Crew,
   own: Registry,

@@ -1,14 +1,14 @@
 /**
- * Notices a worker that answers nothing, such as one that is stopped or in a loop without end: questions
- * to it end soon then, and after half a minute it is to be replaced. Time counts by looks, so that a
- * host that slept ends nobody.
+ * Detects a worker that stops answering, such as one that is suspended or in an endless loop:
+ * pending questions to it then fail soon, and after half a minute it is due for replacement. Time
+ * is counted in looks, so that a suspended host ends no worker.
  */
 import type { Link } from "../../base/link.ts";
 
 interface WorkerWatchOptions {
-  /** It has answered nothing for a few looks. */
+  /** Called after a few unanswered looks. */
   onSilent(): void;
-  /** It has answered nothing for half a minute. */
+  /** Called after half a minute without an answer. */
   onHung(): void;
   readonly everyMs?: number;
 }
@@ -30,13 +30,13 @@ export class WorkerWatch {
     this.#options = options;
   }
 
-  /** Looks from now on: what begins may load for long. */
+  /** Starts to look; a starting worker may load for long. */
   start(): void {
     this.#timer = setInterval(() => this.#look(), this.#options.everyMs ?? EVERY_MS);
     this.#timer.unref();
   }
 
-  /** Asks it; rejects with what it threw, when it is gone, and once it is silent. */
+  /** Asks the worker; rejects with its error, when it is gone, or once it is silent. */
   ask<Answer>(name: string, body?: unknown): Promise<Answer> {
     const asked = this.#link.ask<Answer>(name, body);
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class WorkerWatch {
   #look(): void {
     if (!this.#isAsked) {
       this.#isAsked = true;
-      // One that is gone is told of by its end.
+      // A worker that is gone is reported by its exit.
       this.#link.ask("alive").then(
         () => this.#answered(),
         () => this.close(),

@@ -1,6 +1,7 @@
 /**
- * One of several processes that answer for a daemon. It accepts on its parent's port; the parent keeps
- * what it commits, and says when it begins, takes over another deployment, and ends.
+ * A worker, one of several processes that answer for a daemon. It accepts connections on its
+ * parent's port; the parent stores what it commits, and tells it to start, to adopt another
+ * deployment, and to end.
  */
 import type { Environment } from "../../base/environment.ts";
 import type { Link } from "../../base/link.ts";
@@ -36,7 +37,7 @@ import type {
 } from "./orders.ts";
 import { shareRates } from "./shared-rates.ts";
 
-/** Answers a parent until it says to end, and then ends the process. */
+/** Serves a parent until it orders the end, then ends the process. */
 export function serveParent(channel: WorkerChannel, env: Environment): void {
   let worker: Worker | undefined;
   const begun = (): Worker => {
@@ -171,7 +172,7 @@ class Worker {
     return { isKnown: true, result: await command(options) };
   }
 
-  /** Answers what was received, keeps the state, and ends once the parent has heard of it. */
+  /** Answers the received requests, stores the state, and ends once the parent knows. */
   async end(): Promise<void> {
     const serving = this.#served;
     this.#measurements?.close();
@@ -199,7 +200,7 @@ class Worker {
     if (pages !== undefined) deployment.console?.bind(pages, () => this.#facts());
   }
 
-  /** The whole is asked for once, by what needs it. */
+  /** Returns the daemon's facts; those of the whole are fetched once, on first use. */
   #facts(): DaemonFacts {
     const { address } = this.#order;
     const { port, gatewayPort, problems } = this.#served;
@@ -216,7 +217,7 @@ class Worker {
   }
 }
 
-/** Joins the other workers: registers of its own over the store and the records of its parent. */
+/** Opens a worker's state: its own registers over its parent's store and records. */
 async function openWorkerState(
   link: Link,
   { policies }: Config,
