@@ -1,4 +1,4 @@
-/** The public surface: what handler modules and programs that embed the client import. */
+/** The public API: the exports for handler modules, and for programs that embed the client. */
 
 export type {
   AgtpClient,

@@ -1,4 +1,7 @@
-/** The pipeline over what the operator and the modules have brought, and what modules see of the whole. */
+/**
+ * Builds the pipeline from the contributions of the operator and the modules, and the view of the
+ * whole that modules get.
+ */
 
 import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
@@ -28,7 +31,7 @@ interface AssemblyOptions {
   readonly approvalPolicy: ApprovalPolicy;
 }
 
-/** Puts the whole together. */
+/** Assembles a deployment from its contributions. */
 export async function assemble(
   foundation: Foundation,
   provisioned: Provisioned,
@@ -69,7 +72,7 @@ export async function assemble(
   };
 }
 
-/** The dispatcher; modules that have an end stay for each request that is under way. */
+/** Wraps the dispatcher so that modules with an end stay open until each running request is answered. */
 function countingFor(
   ends: ModuleEnds,
   dispatcher: Dispatcher & ActEntrance,
@@ -82,7 +85,7 @@ function countingFor(
   };
 }
 
-/** Contracts that nobody can call. */
+/** No contracts, for a deployment without negotiation. */
 const NO_CONTRACTS: AssembledDeployment["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],

@@ -1,6 +1,6 @@
 /**
- * From a configuration file to everything that a daemon serves with. With a problem that stops the
- * start nothing is left open.
+ * Builds everything that a daemon serves with from a configuration file. After a problem that stops
+ * the start, nothing is left open.
  */
 
 import { type Environment, isUnset } from "../base/environment.ts";
@@ -32,7 +32,7 @@ import {
   watchState,
 } from "./server-state.ts";
 
-/** The parts that a daemon is started with. */
+/** The options that a daemon is started with. */
 export interface DaemonOptions {
   readonly configPath: string;
   /** Override `[server] host` and `port`. */
@@ -42,26 +42,26 @@ export interface DaemonOptions {
   readonly log: Log;
   /** The modules of the deployment; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
-  /** The place of this process among those of one daemon; undefined: it is the only one. */
+  /** The place of this process among those of one daemon; undefined for a single process. */
   readonly place?: ProcessPlace;
 }
 
-/** The place of a process among those of a daemon: others hold what it keeps. */
+/** The place of a process among those of a daemon, whose parent holds the store and the journal. */
 interface ProcessPlace {
   openState(config: Config, watch: StateWatch): Promise<StateOpening>;
-  /** False where another of them has the listeners of HTTP. */
+  /** False if another process has the HTTP listeners. */
   readonly servesHttp: boolean;
-  /** 48 octets that all of them have. */
+  /** Returns the 48 octets that all processes share. */
   readonly ticketKeys: () => Buffer;
-  /** The part of a bound of the whole daemon that this process has. */
+  /** Returns this process's share of a bound of the whole daemon. */
   shareOf(bound: number): number;
 }
 
-/** Nothing can be served, and why. */
+/** A start that was refused, with its problems. */
 export interface Refused {
   readonly kind: "refused";
   readonly problems: readonly Problem[];
-  /** The journal is in the way, and a console that was asked for can show it. */
+  /** True if the journal prevents the start, and the configured console can show it. */
   readonly isInspectable?: boolean;
 }
 
@@ -71,22 +71,22 @@ export interface Built {
   readonly kept: ProcessState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
-  /** The sidecar's certificate and key; undefined: plain HTTP, or no sidecar. */
+  /** The sidecar's certificate and key; undefined for plain HTTP, or without a sidecar. */
   readonly httpTls: HttpTls | undefined;
-  /** The console's certificate and key; undefined: plain HTTP, or no console. */
+  /** The console's certificate and key; undefined for plain HTTP, or without a console. */
   readonly consoleTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
 
 interface BuildOptions {
-  /** True if what is missing may be made, and what is there written to. */
+  /** True if missing files may be created and existing ones written. */
   readonly isPersistent: boolean;
   /** The state of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
   readonly loaded?: LoadedConfig;
 }
 
-/** Reads the configuration that a daemon is started with. */
+/** Loads the configuration of a daemon, with the overrides of its command line. */
 export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedConfig {
   const overrides = {
     ...(host === undefined ? {} : { host }),
@@ -95,7 +95,7 @@ export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedC
   return loadConfig(configPath, env, overrides);
 }
 
-/** Builds all that a daemon serves with, or says everything that is in the way. */
+/** Builds everything that a daemon serves with, or returns every problem that prevents it. */
 export async function buildDaemon(
   options: DaemonOptions,
   { isPersistent, kept: before, loaded: read }: BuildOptions,
@@ -115,7 +115,7 @@ export async function buildDaemon(
       ? openServerState(config, isPersistent, watch)
       : place.openState(config, watch);
   const opening = before ? { opened: before } : await open();
-  // A directory that another daemon has is not written to.
+  // A directory that another daemon uses is not written to.
   const isOurs = opening.opened !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
   const http = loadHttpTls(config.gateway, config);
@@ -149,9 +149,9 @@ export async function buildDaemon(
 }
 
 /**
- * The faults of a deployment that will not be served, because of its configuration: the rest of it is
- * looked at all the same, so that an operator learns of everything at once. It has a state of its own, in
- * memory, and nothing is kept open or written.   AGTP-API §13.2
+ * Finds the problems of a deployment whose configuration is refused, so that an operator sees all
+ * of them at once. It uses a state of its own, in memory, and writes or leaves open nothing.
+ * AGTP-API §13.2
  */
 async function surveyDraft(
   { config, faults, placed, isEnvironmentLost = false }: Draft,
@@ -179,7 +179,7 @@ async function surveyDraft(
   }
 }
 
-/** The faults of certificates that will not be shown; those of a pair that the configuration's own check told of are known. */
+/** Finds the problems of certificates, except for a pair that the configuration check has reported. */
 async function surveyCertificates(
   config: Config,
   told: readonly Problem[],
@@ -197,7 +197,7 @@ async function surveyCertificates(
   });
 }
 
-/** Loads the deployment; a start that its store fails closes what is open. */
+/** Loads the deployment; closes the state if a start fails. */
 async function load(
   config: Config,
   options: DeploymentOptions,
@@ -215,7 +215,7 @@ async function load(
   }
 }
 
-/** In turns with those who are served, which a start has none of. */
+/** Runs steps in turns with requests, until the server stops. */
 function untilStopping({ work, stopping }: ProcessState): Drive {
   return (steps) => work.pace(steps, THE_SERVER, stopping.signal);
 }

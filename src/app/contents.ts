@@ -1,7 +1,6 @@
 /**
- * The contents of a deployment: the catalog and method policy by which everything is judged, the
- * operator's endpoints and recipes, their upstreams, and the routes that join them (tier B).
- * AGTP-API §6.1, §9
+ * The contents of a deployment: the catalog and method policy, the operator's endpoints and
+ * recipes, their upstreams, and their routes (tier B). AGTP-API §6.1, §9
  */
 
 import { existsSync } from "node:fs";
@@ -50,7 +49,7 @@ import {
 import type { Config } from "./config/config.ts";
 import type { Doubts } from "./config/doubts.ts";
 
-/** Loads endpoints and recipes, a file a step; what has a problem is left out. */
+/** Loads endpoints and recipes, one file a step; files with an error are left out. */
 export function* loadingContents(
   config: Config,
   { catalog, names }: ServerVocabulary,
@@ -62,14 +61,14 @@ export function* loadingContents(
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly endpoints: readonly LoadedEndpoint[];
   readonly unserved: readonly UnservedHandler[];
-  /** False if there is a file whose endpoint is not among them. */
+  /** False if an endpoint file could not be loaded. */
   readonly isWhole: boolean;
 }> {
   const { directory, policies } = config;
   const compiler = createSchemaCompiler();
   const customMethods = new Set(policies.methods.custom);
   const vocabulary = { directory, catalog, names, customMethods };
-  // Where files are that nobody can tell the place of, none is looked at.
+  // A directory whose configured location is doubtful is not read.
   const isLost = (section: string): boolean => doubts?.isAbout(section) === true;
   const recipes = isLost("recipes")
     ? { recipes: new Map<string, Recipe>(), problems: [] }
@@ -80,7 +79,8 @@ export function* loadingContents(
   };
   const isPlaced = !isLost("endpoints") && !isLost("recipes");
   const loaded = isPlaced ? yield* loadingEndpoints(source) : NO_ENDPOINTS;
-  // Spread into arguments, those of ten thousand files would be too many.
+  // Pushed one by one, since spreading the problems of ten thousand files exceeds the argument
+  // limit.
   for (const problem of [...recipes.problems, ...loaded.problems]) problems.push(problem);
   const { endpoints, unserved } = loaded;
   const isWhole = isPlaced && !loaded.problems.some(isError);
@@ -96,7 +96,7 @@ const NO_UPSTREAMS: UpstreamPools = {
   close: () => Promise.resolve(),
 };
 
-/** The HTTP client takes long to load: only a deployment that has upstreams waits for it. */
+/** Opens the upstream pools. The HTTP client loads slowly, so only a deployment with upstreams imports it. */
 export async function openUpstreamPools(
   endpoints: readonly LoadedEndpoint[],
 ): Promise<UpstreamPools> {
@@ -108,7 +108,7 @@ export async function openUpstreamPools(
   return createUpstreamPools();
 }
 
-/** The processes of a deployment, started; what keeps one from answering is noted. */
+/** Starts the deployment's processes, and adds a problem for each that does not answer. */
 export async function startProcesses(
   config: Config,
   {
@@ -133,7 +133,7 @@ export async function startProcesses(
   return deployed;
 }
 
-/** MCP's library takes long to load: only a deployment that names servers waits for it. */
+/** Opens the MCP servers. The MCP library loads slowly, so only a deployment with servers imports it. */
 export async function openMcpServers(
   { mcp, directory }: Config,
   kept: Pick<ProcessState, "once">,
@@ -147,7 +147,7 @@ export async function openMcpServers(
   return deployServers({ settings, pool, pins, log });
 }
 
-/** The parts that the endpoints are bound to. */
+/** The parts that routes are built from. */
 interface OperatorParts {
   readonly endpoints: readonly LoadedEndpoint[];
   readonly unserved: readonly UnservedHandler[];
@@ -162,7 +162,7 @@ interface OperatorParts {
   readonly work: Pick<TaskQueue, "pace">;
 }
 
-/** Binds every endpoint that can be bound. */
+/** Builds the routes of all endpoints that can be bound. */
 export async function bindOperatorRoutes(
   parts: OperatorParts,
 ): Promise<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
@@ -189,16 +189,16 @@ function operatorRoute(
 ): Route {
   const { type } = definition.handler;
   const promising = type === "mcp_tool" ? promisingOutput(handler, output) : handler;
-  // A function may have other plans with its body.
+  // A function of the operator may go on using its body, so that is not encoded in turns.
   const isOurs = type === "external_service" || type === "mcp_tool";
   return createRoute(definition, isOurs ? withLongAnswers(promising, work) : promising, {
     ...{ tier: "B", input, output, shape, precheck, steps },
-    // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
+    // A slow upstream ends as `upstream_timeout`, an error that the endpoint declares.
     endsInTime: upstreamTimeout(definition.handler, mcpServers) <= handlerTimeoutMs,
   });
 }
 
-/** The longest that an upstream may take; as long as it likes where there is none. */
+/** Returns the upstream's timeout in milliseconds; infinite without an upstream. */
 function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefined): number {
   if (binding.type === "external_service") return binding.timeoutMs;
   if (binding.type !== "mcp_tool") return Number.POSITIVE_INFINITY;
@@ -206,8 +206,8 @@ function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefine
 }
 
 /**
- * A handler whose bodies are what the endpoint promises: an MCP server's answer is a stranger's, and one
- * that the output schema does not take is a failure of the upstream.   AGTP-API §12.3
+ * Wraps a handler so that a body which the output schema rejects becomes an upstream failure, since
+ * an MCP server's answer is not trusted.   AGTP-API §12.3
  */
 function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): UpstreamHandler {
   return async (call, exchange) => {
@@ -222,21 +222,24 @@ function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): Upst
   };
 }
 
-/** Loads the catalog and the method policy; undefined when a problem in them stops the start. */
+/** Loads the catalog and the method policy; undefined if a problem stops the start. */
 export function loadVocabulary(config: Config, problems: Problem[]): ServerVocabulary | undefined {
   const { vocabulary, isSound } = readVocabulary(config, problems);
   return isSound ? vocabulary : undefined;
 }
 
-/** Loads the catalog and the method policy as far as that goes: without a catalog nothing is said of names that one may have. */
+/**
+ * Loads the catalog and the method policy as far as possible; without a catalog, unknown names are
+ * not reported.
+ */
 export function readVocabulary(
   config: Config,
   problems: Problem[],
   doubts?: Doubts,
 ): { readonly vocabulary: ServerVocabulary; readonly isSound: boolean } {
-  // The configuration let a missing file pass only where the operator named none.
+  // A missing file passed the configuration check only if the operator did not name it.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
-  // Names may be of either.
+  // A name may come from the catalog or from the policy.
   const isLost = doubts?.isAbout("catalog") || doubts?.isAboutTable("policies.methods");
   const loaded = isLost ? NO_CATALOG : loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
@@ -246,7 +249,7 @@ export function readVocabulary(
   const file = relative(config.directory, config.file);
   const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
   const found = [...compiled.problems, ...checkTokenMethods(config, compiled.policy, file)];
-  // The warnings are about names that the catalog lacks.
+  // Warnings are about names that the catalog lacks, so they are dropped without a catalog.
   problems.push(...(isRead ? found : found.filter(isError)));
   const methodPolicy = isRead ? compiled.policy : { ...compiled.policy, isKnown: catalog.has };
   const vocabulary = { catalog, names, methodPolicy };
@@ -255,7 +258,7 @@ export function readVocabulary(
 
 const NO_CATALOG: ReturnType<typeof loadCatalog> = { catalog: undefined, problems: [] };
 
-/** A name that is never judged leaves a method unprotected that the operator meant. */
+/** Warns of a name that is never judged, which leaves the intended method unprotected. */
 function checkTokenMethods(
   { policies: { oauth } }: Config,
   policy: MethodPolicy,

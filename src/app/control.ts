@@ -18,7 +18,7 @@ import { stateLine } from "../state/moving/state-file.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
 import type { Config } from "./config/config.ts";
 
-/** The parts that a status is made from. */
+/** The data that a status is built from. */
 export interface StatusSource extends DaemonFacts {
   readonly config: Config;
   readonly isReady: boolean;
@@ -30,21 +30,21 @@ export interface StatusSource extends DaemonFacts {
   readonly node: string;
 }
 
-/** A daemon as its control socket sees it. */
+/** The daemon, as its control socket sees it. */
 export interface Controlled {
   status(): StatusSource;
   reload(): Promise<readonly Problem[]>;
-  /** Problems of the last reload beside those of the deployment: changes that need a start, say. */
+  /** Problems of the last reload besides the deployment's, such as changes that need a restart. */
   readonly remaining: readonly Problem[];
-  /** Everything that is kept, as the lines of a file. */
+  /** Returns the whole state as the lines of a file. */
   exported(): AsyncIterable<string>;
-  /** Resolves once everything is ended but this answer. */
+  /** Resolves once everything has ended except this answer. */
   stop(): Promise<void>;
-  /** A command of the deployment that is served. */
+  /** Returns a command of the serving deployment. */
   command(name: string): ControlCommand | undefined;
 }
 
-/** Serves the commands. Throws where nothing can listen. */
+/** Opens the control socket. Throws if it cannot listen. */
 export function openControl(path: string, daemon: Controlled): Promise<ControlSocket> {
   const own = commandsOf(daemon);
   return openControlSocket(path, (name) => own.get(name) ?? daemon.command(name));
@@ -73,7 +73,7 @@ function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
   ]);
 }
 
-/** Logs the fault as the last line; the asker has its answer by then. */
+/** Writes a failure as the last line, since the answer has already started. */
 async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<string> {
   try {
     yield* lines;
@@ -83,8 +83,8 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
 }
 
 /**
- * `agtpd status --json`. Ports are null where nothing listens; what is told of a journal is without one of
- * the daemon's own, and while the store does not answer.
+ * Builds `agtpd status --json`. Ports are null where nothing listens; the journal is null if the
+ * daemon has none of its own, or while the store does not answer.
  */
 async function statusOf(source: StatusSource): Promise<object> {
   const { config, isReady, address, port, gatewayPort, metricsPort } = source;
@@ -108,10 +108,10 @@ async function statusOf(source: StatusSource): Promise<object> {
   };
 }
 
-/** A store is waited for so long: what restarts a daemon that tells no status has less patience than its driver. */
+/** The wait for the store: a supervisor that asks for the status has less patience than the driver. */
 const STORE_MS = 2_000;
 
-/** The answer of a store; undefined where it gives none, which keeps nobody from seeing the rest. */
+/** Returns the store's answer; undefined after the wait, so that the rest of the status is shown. */
 async function inTime<T>(asked: Promise<T> | undefined): Promise<T | undefined> {
   if (asked === undefined) return undefined;
   const ends = { signals: [], timeoutMs: STORE_MS };
@@ -125,7 +125,7 @@ interface NodeSource {
   readonly port: number;
 }
 
-/** The name of this process among those that serve the deployment. */
+/** Returns this process's name among those that serve the deployment. */
 export function nodeName(
   { port }: Pick<NodeSource, "port">,
   view: Pick<ViewLease, "node"> | undefined,
@@ -133,14 +133,14 @@ export function nodeName(
   return view?.node ?? `${hostname()}:${port}`;
 }
 
-/** Every process; this one first. */
+/** Lists the processes, this one first. */
 export async function listNodes(
   source: NodeSource,
   view: ViewLease,
 ): Promise<readonly NodeFacts[]> {
   const { isReady } = source;
   const name = nodeName(source, view);
-  // A store that does not answer knows of no others.
+  // A store that does not answer adds no other processes.
   const all: readonly NodeEntry[] = (await inTime(view.nodes?.())) ?? [];
   const own: NodeFacts = {
     ...{ node: name, address: hostAndPort(source), version: VERSION, since: SINCE },
@@ -150,7 +150,7 @@ export async function listNodes(
   return [own, ...all.filter(({ node }) => node !== name).map(factsOf)];
 }
 
-/** An address as it stands in a URL. */
+/** Formats an address for a URL. */
 export function hostAndPort({ address, port }: Omit<NodeSource, "isReady">): string {
   return `${urlHost(address)}:${port}`;
 }
@@ -161,7 +161,7 @@ function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {
 
 const SINCE = new Date(Date.now() - 1000 * process.uptime()).toISOString();
 
-/** How many processes answer, `[server] workers`: one unless it says more; "auto" is one a core. */
+/** Returns the number of processes that answer, `[server] workers`: one by default; "auto" is one a core. */
 export function countWorkers({ server }: Config): number {
   return server.workers === "auto" ? availableParallelism() : server.workers;
 }

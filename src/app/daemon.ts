@@ -1,4 +1,4 @@
-/** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
+/** The composition root: starts, reloads and drains a daemon. Only a completely built deployment is served. */
 import { relative } from "node:path";
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
@@ -26,7 +26,10 @@ import { announce, reportingProblems, reportingTrust } from "./start-report.ts";
 
 export type { Daemon, StartResult };
 
-/** Loads everything without starting anything. Writes nothing, and opens nothing that a daemon may have open. */
+/**
+ * Loads everything without starting it. Writes nothing, and opens nothing that a running daemon may
+ * hold open.
+ */
 export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
   const loaded = loadFor(options);
   const built = await buildDaemon(options, { isPersistent: false, loaded });
@@ -43,7 +46,7 @@ function storeProblems({ config }: LoadedConfig): readonly Problem[] {
   return judgeStore(store, relative(directory, file));
 }
 
-/** Starts a daemon, or says everything that is in the way. */
+/** Starts a daemon, or returns every problem that prevents it. */
 export async function startDaemon(options: DaemonOptions): Promise<StartResult> {
   const loaded = loadFor(options);
   if (loaded.config !== undefined && countWorkers(loaded.config) > 1) {
@@ -62,7 +65,7 @@ class Running extends RunningDaemon {
   readonly #serving: Serving;
   #metrics: Metrics | undefined;
   #pushed: PushedMetrics | undefined;
-  /** Begun once the ready line is written. */
+  /** Started after the ready line is written. */
   #warmingUp: Promise<void> | undefined;
 
   constructor(built: Built, options: DaemonOptions) {
@@ -102,14 +105,14 @@ class Running extends RunningDaemon {
     return this.state.view;
   }
 
-  /** Binds the ports; on failure everything is closed again. */
+  /** Binds the ports; on failure closes everything. */
   async listen(): Promise<{ readonly kind: "listening" } | Refused> {
     const { deployment, listener, counts } = this.#serving;
     const { config } = deployment;
     const { server, metrics } = config;
     try {
       if (metrics.enabled) {
-        // Loaded by those who want it only.
+        // Imported here, since most daemons do not serve metrics.
         const { createMetrics } = await import("../server/metrics.ts");
         const isReady = (): boolean => this.#isReady;
         this.#metrics = await createMetrics({ ...metrics, ...counts, isReady });
@@ -138,7 +141,7 @@ class Running extends RunningDaemon {
     return { kind: "listening" };
   }
 
-  /** To the collector of traces, where it is to have them. */
+  /** Pushes metrics to the trace collector if that is configured. */
   async #pushMetrics(config: Config): Promise<void> {
     if (!pushesMetrics(config.tracing)) return;
     const { createMeasurements } = await import("../server/metrics.ts");

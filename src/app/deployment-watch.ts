@@ -1,6 +1,6 @@
 /**
- * Tells which files of a deployment have changed since they were read: to somebody who is writing them, again and
- * again, and to operators where a worker is replaced between two reloads.
+ * Detects changed files of a deployment: continuously for an author, and for operators when a
+ * worker is replaced between two reloads.
  */
 import { type Dirent, promises } from "node:fs";
 import { extname, join } from "node:path";
@@ -10,19 +10,19 @@ import type { Problem } from "../base/problem.ts";
 import type { Config } from "./config/config.ts";
 import { ENV_FILE } from "./config/load.ts";
 
-/** By path, relative to the deployment, what tells a file from a later one. */
+/** A mark for each path, relative to the deployment, that changes with the file. */
 export type FileMarks = ReadonlyMap<string, string>;
 
-/** The files that a deployment may be made of; what its handlers write is none of them. */
+/** The file types of a deployment; files that handlers write are of other types. */
 const KINDS: ReadonlySet<string> = new Set(
   ".toml .json .yaml .yml .js .mjs .cjs .ts .mts .py .pem .crt .cer .key .cedar".split(" "),
 );
-/** More are not looked at. */
+/** The maximum number of files. */
 const MAX_FILES = 50_000;
-/** So many are looked at together. */
+/** The number of files examined at once. */
 const STRIDE = 32;
 
-/** Looks at the files of a deployment, but not at what it keeps or has installed. */
+/** Marks the files of a deployment, except for hidden entries, such as its state, and node_modules. */
 export async function markFiles({
   directory,
   handlers: { root },
@@ -56,20 +56,17 @@ export async function markFiles({
   return marks;
 }
 
-/** The names of the files that have come, gone or changed, in order. */
+/** Returns the names of the added, removed and changed files, sorted. */
 function changedFiles(before: FileMarks, now: FileMarks): readonly string[] {
   return [...new Set([...before.keys(), ...now.keys()])]
     .filter((name) => before.get(name) !== now.get(name))
     .toSorted();
 }
 
-/** More are only counted. */
+/** The number of files that are named; further ones are counted. */
 const MAX_NAMED = 5;
 
-/**
- * The warnings about files that one worker has read as the others have not: one that is replaced reads them
- * as they are then.
- */
+/** Warns of files changed since the last reload: a replaced worker serves them, and the others do not. */
 export function changesOf(node: string, before: FileMarks, now: FileMarks): readonly Problem[] {
   const names = changedFiles(before, now);
   const more = names.length - MAX_NAMED;
@@ -83,18 +80,18 @@ export function changesOf(node: string, before: FileMarks, now: FileMarks): read
   });
 }
 
-/** A file that is saved in several writes, or several of them, are there within it. */
+/** The interval between looks, which covers a save in several writes or of several files. */
 const EVERY_MS = 500;
 
 interface WatchOptions {
-  /** The deployment as it is served; a reload may have its handlers elsewhere. */
+  /** Returns the serving deployment's configuration; a reload may move its handlers. */
   readonly config: () => Parameters<typeof markFiles>[0];
-  /** Serves the changes; the next look waits for it. */
+  /** Called with the changes; awaited before the next look. */
   readonly onChange: (files: readonly string[]) => Promise<unknown>;
   readonly everyMs: number | undefined;
 }
 
-/** Tells of changes once they have stopped: two looks in a row have found the same. Ends when it is closed. */
+/** Reports changes once two successive looks agree, so that they have stopped. Runs until it is closed. */
 export class DeploymentWatch {
   readonly #options: WatchOptions;
   readonly #closed = new AbortController();

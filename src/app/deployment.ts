@@ -1,7 +1,7 @@
 /**
- * Everything between the files of a deployment and a dispatcher, built completely before anything
- * is served. All problems are collected; which of them stop the start is decided here.
- * AGTP-API "Validation Timing"
+ * Builds a whole deployment from its files, up to the dispatcher, before any of it is served.
+ * Problems are collected, and it is decided here which of them stop the start. AGTP-API "Validation
+ * Timing"
  */
 
 import { relative } from "node:path";
@@ -45,47 +45,47 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
-  /** Undefined: HTTP clients are not served. */
+  /** Undefined if HTTP clients are not served. */
   readonly gateway: Gateway | undefined;
-  /** Undefined: no pages are served to operators. */
+  /** Undefined if no console is served. */
   readonly console: ConsoleSide | undefined;
   readonly commands: ReadonlyMap<string, ControlCommand>;
-  /** Says where the deployment is served; before `commit`. */
+  /** Sets the ports that the deployment is served on; called before `commit`. */
   bind(ports: BoundPorts): void;
-  /** The manifest's `document_version`; undefined without one. */
+  /** Returns the manifest's `document_version`; undefined without a manifest. */
   documentVersion(): Promise<string | undefined>;
-  /** Makes what takes long to make: awaited before the deployment takes the place of another. */
+  /** Does slow preparation; awaited before the deployment replaces another. */
   prepare(): Promise<void>;
-  /** Begins what belongs to serving it: called when the deployment is served, and not before. */
+  /** Starts what runs while the deployment serves; called only when it begins to. */
   commit(): void;
   /**
-   * Makes what the first who ask would wait for, in turns with everybody, and writes what outlives
-   * the process: called when it is committed and whoever waits for the server has been told.
+   * Does work that the first requests would otherwise wait for, in turns with requests, and writes
+   * state that outlives the process. Called after `commit`, once the start or reload was reported.
    */
   warmUp(): Promise<readonly Problem[]>;
-  /** Ends what its last requests can do without: another deployment is served. */
+  /** Ends what its last requests can do without; called when another deployment serves. */
   retire(): Promise<void>;
-  /** Ends what the deployment holds open, once its running requests are done. */
+  /** Closes everything the deployment holds open, once its running requests are done. */
   close(): Promise<void>;
 }
 
-/** The parts that a deployment takes from the process that serves it. */
+/** The parts that a deployment gets from its process. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
-  /** The modules to build; all of `MODULES` unless given. */
+  /** The modules to build; `MODULES` by default. */
   readonly modules?: readonly AnyModule[];
 }
 
-/** A deployment, and everything that is wrong with its files. */
+/** A deployment, with all problems of its files. */
 export interface LoadedDeployment {
-  /** Undefined when a problem stops the start. */
+  /** Undefined if a problem stops the start. */
   readonly deployment: Deployment | undefined;
   readonly problems: readonly Problem[];
 }
 
 /**
- * Loads, compiles and binds a whole deployment: what stops the start keeps nothing from being looked
- * at. Writes nothing but the identities that it issues.   AGTP-API §13.2
+ * Loads, compiles and binds a whole deployment, and goes on after a problem that stops the start,
+ * so that all are found. Writes nothing but the identities that it issues.   AGTP-API §13.2
  */
 export async function loadDeployment(
   config: Config,
@@ -114,7 +114,7 @@ export async function loadDeployment(
   return { deployment, problems };
 }
 
-/** Undefined when a problem stops the start. */
+/** Undefined if a problem stops the start. */
 async function provisionAndAssemble(
   foundation: Foundation,
   options: DeploymentOptions,
@@ -216,13 +216,13 @@ function deploymentOf(
     warmUp: async () => {
       const keeping = Promise.all(contributions.map((one) => one.keep?.() ?? []));
       const preparing = async (): Promise<void> => {
-        // Each of these has a turn to itself.
+        // Each module's work gets a turn of its own.
         await nextRound();
         await loadCompiledAhead();
         for (const _ of preparingGenerators(compiler)) await nextRound();
         await nextRound();
         for (const one of contributions) one.warmUp?.();
-        // A server that stops prepares nothing more; a request for what cannot be made says so.
+        // A stopping server prepares nothing more; requests for unprepared parts say so.
         const { signal } = kept.stopping;
         void kept.work
           .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)

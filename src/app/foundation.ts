@@ -1,6 +1,6 @@
 /**
- * The base of a deployment, which its modules build on: who is known, who signs and verifies, and
- * the operator's own endpoints, bound to what realises them.   AGTP-API §6.1
+ * The foundation of a deployment, which its modules build on: agents, keys, token verification, and
+ * the operator's endpoints with their handlers.   AGTP-API §6.1
  */
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
@@ -39,14 +39,14 @@ import {
 } from "./contents.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks/keys.ts";
 
-/** A module that takes longer is told of: everybody's reload waits for it. */
+/** The load time after which a module is reported, since every reload waits for it. */
 const SLOW_MODULE_MS = 2_000;
 
 interface Closable {
   close(): Promise<unknown>;
 }
 
-/** Everything that a deployment holds open, noted as it is opened, so that nothing is left whatever comes of it. */
+/** The resources that a deployment opens, collected so that all of them are closed in any case. */
 export class Disposables {
   readonly #all = new Set<Closable>();
 
@@ -55,7 +55,7 @@ export class Disposables {
     return one;
   }
 
-  /** Closes everything; what is closed already may be closed again. */
+  /** Closes all resources; those that are already closed accept it. */
   async close(): Promise<void> {
     await Promise.all([...this.#all].map((one) => one.close()));
   }
@@ -66,18 +66,18 @@ export interface FoundationSources {
   readonly env: Environment;
   readonly kept: ProcessState;
   readonly log: ModuleContext["log"];
-  /** Drives the loading; a reload lets others have their turn in between. */
+  /** Runs the steps of loading; during a reload it yields to requests in between. */
   readonly drive: Drive;
-  /** Set where the configuration is refused. */
+  /** Set if the configuration is refused. */
   readonly doubts?: Doubts | undefined;
 }
 
-/** The problems found so far, and the parts that have to be closed. */
+/** The problems found so far, and the resources to close. */
 export interface LoadingParts {
   readonly problems: Problem[];
-  /** Ends when another deployment is served. */
+  /** Closed when another deployment serves. */
   readonly untilReplaced: Disposables;
-  /** Ends with the last request. */
+  /** Closed after the last request. */
   readonly untilIdle: Disposables;
 }
 
@@ -92,13 +92,13 @@ export interface Foundation
   readonly tokens: OpenedVerifier | undefined;
   readonly signer: RecordSigner;
   readonly routes: readonly Route[];
-  /** The handler modules' own. */
+  /** The end hooks of handler modules. */
   readonly ends: ModuleEnds;
-  /** False when a problem of keys stops the start. */
+  /** False if a problem with keys stops the start. */
   readonly isSound: boolean;
 }
 
-/** Lays the foundation of a deployment; a problem keeps nothing else from being looked at. */
+/** Loads the foundation of a deployment, and goes on after problems. */
 export async function layFoundation(
   config: Config,
   vocabulary: ServerVocabulary,
@@ -160,7 +160,7 @@ export async function layFoundation(
   };
 }
 
-/** The configuration's check has made sure that a key that is named can be read. */
+/** Loads the signing key; the configuration check has ensured that a named key is readable. */
 export function loadSigningKey({ signing: { key } }: Config): KeyObject | undefined {
   if (key === undefined) return undefined;
   const { text } = readBoundedFile(key, MAX_KEY_BYTES);
@@ -169,7 +169,7 @@ export function loadSigningKey({ signing: { key } }: Config): KeyObject | undefi
 
 const MAX_KEY_BYTES = 65_536;
 
-/** Undefined where `[policies.oauth]` is not configured. */
+/** Undefined without `[policies.oauth]`. */
 async function openTokens(
   { policies: { oauth }, directory, file }: Config,
   { kept, log }: Pick<FoundationSources, "kept" | "log">,
@@ -179,7 +179,7 @@ async function openTokens(
   return openTokenVerifier({ oauth, file: relative(directory, file), log, clock });
 }
 
-/** Its standing is shown to everybody, so it must be one that everybody may learn of. */
+/** Returns the default agent; everybody sees its trust fields, so it must be a public one. */
 export function defaultAgent(
   { agents }: Config,
   directory: AgentDirectory,
@@ -188,7 +188,7 @@ export function defaultAgent(
   return directory.resolve(agents.default);
 }
 
-/** The operator's agents, one a step; not sound when the configuration's own keys cannot be read. */
+/** Loads the operator's agents, one a step; not sound if a key of the configuration cannot be read. */
 export function* loadingOperatorAgents(
   config: Config,
   problems: Problem[],
@@ -207,7 +207,7 @@ export function* loadingOperatorAgents(
   return { documents, isSound: !issuers.problems.some(isError) };
 }
 
-/** The fault of the agent that is addressed where a request names none. */
+/** Returns the problem of the default agent's name. */
 export function checkDefaultAgent(
   { agents, directory, file }: Config,
   known: AgentDirectory,
@@ -223,8 +223,8 @@ function never(): never {
 }
 
 /**
- * Stand-ins for what a refused configuration does not name, though it may be meant to: endpoints are
- * bound to them, and never called.
+ * Replaces doubtful parts of a refused configuration by stand-ins, so that endpoints can be bound;
+ * they are never called.
  */
 function withoutDoubtful(
   loader: ModuleLoader,
@@ -242,7 +242,7 @@ function withoutDoubtful(
   };
 }
 
-/** The servers, and any other that an endpoint names. */
+/** Adds the servers that only endpoints name, so that these can be bound. */
 function withEveryServer(
   servers: McpServers | undefined,
   handlers: readonly UnservedHandler[],

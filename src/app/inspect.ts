@@ -1,6 +1,6 @@
 /**
- * `agtpd --inspect-only`: the console alone, over a journal that is read and never written. Where the
- * journal was changed, a daemon does not start; an operator sees here which record it is.
+ * `agtpd --inspect-only`: serves the console alone, over a journal that is read but never written.
+ * A daemon refuses to start on a tampered journal; here an operator sees which record it is.
  */
 import { relative } from "node:path";
 import { atOnce } from "../base/paced.ts";
@@ -26,11 +26,11 @@ import { loadConfig } from "./config/load.ts";
 import { loadingOperatorAgents, loadSigningKey } from "./foundation.ts";
 import { damageProblems } from "./server-state.ts";
 
-/** A console that is served without a daemon. */
+/** A console that runs without a daemon. */
 interface Inspection {
   readonly consolePort: number;
   drain(): Promise<void>;
-  /** Resolves once it is drained, whoever wanted that. */
+  /** Resolves once it is drained, for any reason. */
   readonly ended: Promise<void>;
 }
 
@@ -38,7 +38,7 @@ type InspectionResult =
   | { readonly kind: "started"; readonly inspection: Inspection }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
-/** Serves the console alone; nothing of the state is written. */
+/** Serves the console alone; writes nothing to the state. */
 export async function startInspection(options: DaemonOptions): Promise<InspectionResult> {
   const { config, problems } = loadConfig(options.configPath, options.env, {});
   if (config === undefined) return { kind: "refused", problems };
@@ -128,7 +128,7 @@ function statusOf({ server }: Config, port: number, problems: readonly Problem[]
   };
 }
 
-/** The journal as it lies there, what it lacks of that which the store knows, and who is in it. */
+/** Reads the journal as it is, the records that it lacks compared with the store, and its agents. */
 async function readJournal(config: Config) {
   const directory = journalDirectory(config.directory);
   const signingKey = loadSigningKey(config);
@@ -141,7 +141,7 @@ async function readJournal(config: Config) {
   return { journal, publicKey, names, problems: damageProblems(config, damages) };
 }
 
-/** A store that cannot be read knows nothing: the journal is looked at all the same. */
+/** Reads the chain heads that the store knows; an unreadable store has none, and the journal is still shown. */
 function readKnown({ store }: Config): ReturnType<typeof readStoreCopy> {
   if (store.driver !== "sqlite") return [];
   try {

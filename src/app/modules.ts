@@ -1,6 +1,6 @@
 /**
- * The capabilities of the daemon beside its pipeline, one line a module. Each is provisioned with what
- * those before it have brought; without its line the daemon serves the rest.
+ * The capabilities of the daemon outside its pipeline, one module a line. Each is provisioned with
+ * the contributions of those before it; without a module's line the daemon serves the rest.
  */
 import { agentcliModule } from "../modules/agentcli/module.ts";
 import { agntcyModule } from "../modules/agntcy/module.ts";

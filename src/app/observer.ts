@@ -1,8 +1,7 @@
 /**
- * Passes the pipeline's reports on: to the log, one JSON line a request, and to
- * `node:diagnostics_channel` for whoever wants metrics or traces. A line has no header, body or
- * query, so no secret can get in. Statuses of AGTP's own are logged whatever the level.   AGTP
- * "Status Codes"
+ * Forwards the pipeline's reports to the log, one JSON line a request, and to
+ * `node:diagnostics_channel`, for metrics and traces. A line has no header, body or query, so that
+ * it contains no secrets. AGTP's own statuses are logged at every level.   AGTP "Status Codes"
  */
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
@@ -22,7 +21,7 @@ import type { Reply } from "../dispatch/reply.ts";
 import type { LoggedOpening } from "../dispatch/routes/route.ts";
 import { isAgtpSpecific, type Response, type WireFaultCode } from "../wire/message.ts";
 
-/** Reports to a log and to the channels. */
+/** Creates an observer that reports to a log and to the channels. */
 export function createObserver(log: Log): Observer {
   const started = channel(CHANNELS.start);
   const refused = channel(CHANNELS.refusal);
@@ -67,7 +66,7 @@ export function createObserver(log: Log): Observer {
         endpoint: exchange.route?.path,
         ...(cause === undefined ? {} : { error: cause }),
       };
-      // Giving up when the caller has left is what a handler should do.
+      // A handler is expected to give up when its caller has left, so that is no fault.
       if (cause !== undefined && exchange.isAborted) {
         logger.info({ event: "abandoned", ...call }, "the call was ended before it was answered");
       } else logger.error({ event: "fault", ...call }, message);
@@ -85,12 +84,12 @@ export function createObserver(log: Log): Observer {
   };
 }
 
-/** Calls that a handler dispatches are a part of the same trace. */
+/** Returns the trace of a request; inner dispatches belong to their parent's. */
 function traceOf({ traceId, inner }: Exchange): string | undefined {
   return inner === undefined ? traceId : traceOf(inner.parent);
 }
 
-/** The line of one answered request, without its line feed. */
+/** Builds the line of an answered request, without its line feed. */
 function requestEntry(
   exchange: Exchange,
   response: Response,
@@ -111,7 +110,7 @@ function requestEntry(
   return line + (rest === "" ? parts.remote : `"${rest}${parts.remote.slice(1)}`);
 }
 
-/** The fields between the Response-ID and the address; mostly none. */
+/** Returns the fields between the Response-ID and the address, mostly none. */
 function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Reply): string {
   return (
     field("task_id", taskId) +
@@ -124,7 +123,8 @@ function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Rep
 const RESPONSE_ID = ',"response_id":"';
 
 /**
- * Quotes them only where they differ. The Agent-ID of nobody who is known may be a piece of its head, and is not kept.
+ * Returns the repeated parts of a connection's lines, encoded again only after a change. An unknown
+ * Agent-ID may be a slice of its head, so it is not kept.
  */
 function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
   const agentId = caller.agentId ?? request.headers.get("agent-id");
@@ -140,7 +140,7 @@ function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
   return peer.logged;
 }
 
-/** The line of bytes that were no request; the fault's message quotes them, and stays out. */
+/** Builds the line of bytes that were no request, without the fault's message, which quotes them. */
 function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | undefined): string {
   let line = `${lineStart(performance.now())},"status":${response.status}`;
   line += field("code", code);
@@ -149,15 +149,16 @@ function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | un
   return `${line}}`;
 }
 
-/** Durations below a millisecond as JSON writes them, by their microseconds: "0", "0.001", "0.002" and so on. */
+/** Durations below a millisecond as JSON writes them, by microseconds: "0", "0.001", "0.002" and so on. */
 const BELOW_ONE: readonly string[] = Array.from({ length: 1000 }, (_, micros) =>
   String(micros / 1000),
 );
 
 /**
- * To the microsecond; a number that is no integer takes V8 longer to write than all of this. Most are below 1, and
- * written without a number at all: V8 keeps the texts of few, and 0 has the place of those like 38.5 or 0.25, which
- * the results of handlers then had made anew each time, a twentieth of a request.
+ * Formats a duration to the microsecond, because V8 takes longer to write a fraction than all of
+ * this. Most durations are below 1 and come from a table: V8 caches few number texts, and 0 would
+ * evict those like 38.5 or 0.25, which handlers' results would then format anew each time, a
+ * twentieth of a request.
  */
 export function milliseconds(duration: number): string {
   const micros = Math.max(0, Math.round(duration * 1000));
@@ -166,7 +167,7 @@ export function milliseconds(duration: number): string {
   return `${whole}${BELOW_ONE[micros - whole * 1000]!.slice(1)}`;
 }
 
-/** The rest of a line's start behind its seconds, by the milliseconds. */
+/** The end of a line's start after the seconds, by milliseconds. */
 const MILLISECONDS: readonly string[] = Array.from(
   { length: 1000 },
   (_, count) => `${String(count).padStart(3, "0")}Z","event":"request"`,
@@ -174,13 +175,13 @@ const MILLISECONDS: readonly string[] = Array.from(
 
 let second = -1;
 let cached = "";
-/** The last start of a line, and when it was made, as of `performance.now()`. */
+/** The last start of a line, and its time by `performance.now()`. */
 let started = "";
 let startedAt = -1;
 
 /**
- * A line up to its time, as RFC 3339; `at` is now, as of `performance.now()`. What has no more than
- * milliseconds is good for one, and its seconds are made anew once a second.
+ * Returns a line up to its RFC 3339 time; `at` is now, by `performance.now()`. It is reused within
+ * a millisecond, and its seconds are formatted once a second.
  */
 function lineStart(at: number): string {
   if (at - startedAt < 1) return started;
@@ -198,7 +199,7 @@ function lineStart(at: number): string {
 
 const MAX_LOGGED_LENGTH = 512;
 
-/** One field behind others; nothing for what is no text. */
+/** Formats a further field; empty for anything but a text. */
 function field(name: string, value: unknown): string {
   return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
 }
@@ -212,18 +213,17 @@ interface LoggedRefusal {
   readonly path: string;
   readonly status: number;
   readonly code: Refusal["code"];
-  /** Made for the second of its kind. */
+  /** Made for the second equal refusal. */
   parts: LoggedOpening | undefined;
 }
 
-/** Few: a path may be a piece of a head, all of which it keeps alive. */
+/** The number of slots, which is small since a path may be a slice that keeps its whole head alive. */
 const SLOTS = 64;
 const refused = new Array<LoggedRefusal | undefined>(SLOTS).fill(undefined);
 
 /**
- * The opening of a line; the code is that of the refusal, where it is one. It is the same whenever the same is
- * asked for and answered alike, and is made once: a line is written piece by piece, and with a third of the
- * pieces it takes half of the time.
+ * Returns the opening of a line, with the code of a refusal. It is cached for equal requests and
+ * answers: a line is written piece by piece, and a third of the pieces halves the time.
  */
 function openingOf(
   exchange: Exchange,
@@ -259,7 +259,7 @@ function refusedOpening(exchange: Exchange, status: number, code: string): Logge
   return { opening: makeOpening(exchange, status), code: field("code", code) };
 }
 
-/** That of a path that is its endpoint's is made once. */
+/** Returns the opening of an answer; it is cached if the path equals its endpoint's. */
 function answeredOpening(exchange: Exchange, status: number): LoggedOpening {
   const { request, route, translatedFrom } = exchange;
   const isRepeated =

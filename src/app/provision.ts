@@ -1,6 +1,6 @@
 /**
- * The modules of a deployment, provisioned one after the other: each sees what those before it have
- * brought. Conflicts of routes are found here, and here alone.
+ * Provisions the modules of a deployment in order: each sees the contributions of those before it.
+ * Conflicts between routes are found only here.
  */
 
 import { filterPaced, giveWay, type Paced } from "../base/paced.ts";
@@ -14,7 +14,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Config } from "./config/config.ts";
 import type { Disposables } from "./foundation.ts";
 
-/** A module, whichever sections of the configuration it takes. */
+/** A module, whatever sections of the configuration it takes. */
 export interface AnyModule extends Pick<Module, "name"> {
   readonly takes: { readonly [Section in keyof Config]?: true };
   provision(context: ModuleContext<Config>): Promise<Contribution>;
@@ -26,20 +26,20 @@ interface ModuleSources {
   readonly documents: readonly AgentDocument[];
   readonly routes: readonly Route[];
   readonly features: readonly string[];
-  /** Note what stops when the deployment is served no more, and what ends with its last request. */
+  /** The resources to close when another deployment serves, and after the last request. */
   readonly untilReplaced: Disposables;
   readonly untilIdle: Disposables;
 }
 
-/** Everything that the modules bring. */
+/** The combined contributions of the modules. */
 export interface Provisioned extends Brought {
   readonly contributions: readonly Contribution[];
-  /** All routes but those whose places others have. */
+  /** The routes, without those whose pairs are taken. */
   readonly registry: EndpointRegistry<Route>;
   readonly problems: readonly Problem[];
 }
 
-/** Provisions them. Writes nothing. */
+/** Provisions the modules. Writes nothing. */
 export async function provisionModules(sources: ModuleSources): Promise<Provisioned> {
   const { common, untilReplaced, untilIdle } = sources;
   const { drive } = common;
@@ -74,7 +74,7 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
   return { ...brought, contributions, registry, problems };
 }
 
-/** The sections that a module takes: of the others it sees nothing. */
+/** Returns only those sections of the configuration that a module takes. */
 function partOf(config: Config, { takes }: AnyModule): Config {
   const { directory, file } = config;
   const sections = Object.entries(config).filter(([section]) => Object.hasOwn(takes, section));
@@ -96,7 +96,7 @@ function* joining(before: Brought, one: Contribution): Paced<Brought> {
   };
 }
 
-/** One that is known already takes the other's place. */
+/** Adds agents to the directory; a new document of a known agent replaces the old one. */
 function* withAgents(
   { directory }: Brought,
   agents: readonly AgentDocument[],
@@ -118,14 +118,14 @@ function* withAgents(
   return yield* creatingAgentDirectory(documents);
 }
 
-/** Tells a route that a file declares: it is of the operator's tier. */
+/** Tells whether a file declares the route: its tier is the operator's. */
 function isDeclared({ tier }: Route): boolean {
   return tier === "B";
 }
 
 /**
- * Gives all routes their places. An endpoint of the protocol gives way in silence, unless its route is reserved; one
- * that a file declares is told of.
+ * Registers all routes. An endpoint of the protocol silently gives way unless it is reserved; one
+ * that a file declares is reported.
  */
 function* placing(routes: readonly Route[]): Paced<{
   readonly registry: EndpointRegistry<Route>;
@@ -144,7 +144,7 @@ function* placing(routes: readonly Route[]): Paced<{
   return { registry, displaced };
 }
 
-/** All routes in the order in which they take their places. */
+/** Orders the routes by precedence. */
 function* orderingRoutes(routes: readonly Route[]): Paced<readonly Route[]> {
   const reserved = yield* filterPaced(routes, ({ isReserved }) => isReserved);
   const free = yield* filterPaced(routes, ({ isReserved }) => !isReserved);

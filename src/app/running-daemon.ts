@@ -1,4 +1,7 @@
-/** A daemon as its program has it, and what one process and several do alike: reload in turn, end once. */
+/**
+ * A running daemon, as its program sees it, with the behaviour that a single process and a parent
+ * of workers share: reloads in sequence, one end.
+ */
 import { relative } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
@@ -13,27 +16,27 @@ import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import { DeploymentWatch } from "./deployment-watch.ts";
 import { type PortFault, portProblem } from "./start-report.ts";
 
-/** The files that a line of the log names. */
+/** The number of files that a log line names. */
 const MAX_NAMED = 10;
 
 export interface Daemon {
   readonly address: string;
   readonly port: number;
-  /** Undefined: HTTP clients are not served. */
+  /** Undefined if HTTP clients are not served. */
   readonly gatewayPort: number | undefined;
   readonly fingerprint256: string;
   /**
-   * Builds a whole new configuration and swaps it in; any problem, and nothing changes. Asked again
-   * meanwhile, it does so once more afterwards.
+   * Builds a whole new deployment and swaps it in; with any error nothing changes. A call during a
+   * reload causes another one afterwards.
    */
   reload(): Promise<readonly Problem[]>;
-  /** Reloads whenever a file of the deployment changes, until it drains. */
+  /** Reloads on each change of the deployment's files, until it drains. */
   watch(everyMs?: number): void;
-  /** Answers what was received, then ends everything. */
+  /** Answers the received requests, then ends everything. */
   drain(): Promise<void>;
-  /** Resolves once it is drained, whoever wanted that. */
+  /** Resolves once it is drained, for any reason. */
   readonly ended: Promise<void>;
-  /** 1 where it ended since its store lost what was acknowledged. */
+  /** 1 if it ended because its store lost acknowledged data. */
   readonly exitCode: 0 | 1;
 }
 
@@ -61,15 +64,15 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   abstract readonly gatewayPort: number | undefined;
   abstract readonly fingerprint256: string;
   protected abstract readonly config: Config;
-  /** It outlives reloads. */
+  /** The state, which outlives reloads. */
   protected abstract readonly state: Pick<ServerState, "retention" | "exported">;
   abstract status(): StatusSource;
   abstract command(name: string): ControlCommand | undefined;
-  /** Reloads now; the one before is over. */
+  /** Reloads now; the previous reload is done. */
   protected abstract reloadNow(): Promise<readonly Problem[]>;
-  /** Tells of a problem of the deployment that is served. */
+  /** Adds a problem of the serving deployment. */
   protected abstract addProblem(problem: Problem): void;
-  /** Ends what answers, within so long, and then the state. */
+  /** Ends the listeners within the timeout, then the state. */
   protected abstract close(timeoutMs: number): Promise<void>;
 
   /** True once it drains. */
@@ -81,14 +84,14 @@ export abstract class RunningDaemon implements Daemon, Controlled {
     return this.state.exported(this.config.server.serverId);
   }
 
-  /** The journal is cut by the rules of the deployment that is served, and its cuts signed with its key. */
+  /** Applies the serving deployment's retention to the journal, and signs cuts with its key. */
   protected retain(signer: RecordSigner): void {
     const { attribution, server } = this.config;
     const { retention: limits } = attribution;
     this.state.retention?.apply({ limits, signer, serverId: server.serverId });
   }
 
-  /** A port cannot be had: everything is closed again. */
+  /** Refuses the start because of a port, and closes everything. */
   protected async refusePort(fault: PortFault): Promise<Refused> {
     await this.close(0);
     return { kind: "refused", problems: [portProblem(this.config, fault)] };
@@ -119,7 +122,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
     await this.ended;
   }
 
-  /** Asked twice, it drains once. Who asked over the control socket is answered after it. */
+  /** Drains once, however often it is called. A client of the control socket is answered afterwards. */
   stop(): Promise<void> {
     this.#stopped ??= this.#drain().finally(() => {
       void (this.#control?.close() ?? Promise.resolve()).finally(this.#sayEnded);
@@ -136,7 +139,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
     await log.flush();
   }
 
-  /** Without it everything is served; only the programs that ask for it find nobody. */
+  /** Opens the control socket; if that fails, everything else is still served. */
   protected async openControl(): Promise<void> {
     const { directory } = this.config;
     const path = controlPath(directory);
@@ -148,7 +151,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
     }
   }
 
-  /** Makes room for the next daemon, which takes its place as soon as the state is free. */
+  /** Makes room for the next daemon, which starts as soon as the state is free. */
   protected async leaveControl(): Promise<void> {
     await this.#control?.leave();
   }

@@ -1,6 +1,6 @@
 /**
- * Opens the state that a configuration asks for: its store, and the journal beside it in the state
- * directory. With the memory driver nothing is written, and everything ends with the process.
+ * Opens the configured state: the store, and the journal beside it in the state directory. With the
+ * memory driver nothing is written, and everything ends with the process.
  */
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
@@ -44,17 +44,17 @@ export type StateOpening<State = ProcessState> =
   | {
       readonly opened?: undefined;
       readonly problems: readonly Problem[];
-      /** The journal is in the way: it can be looked at all the same. */
+      /** True if the journal prevents the start, but can be inspected. */
       readonly isInspectable?: true;
     };
 
-/** Listeners to news of the state. */
+/** Called with faults and notices of the state. */
 export interface StateWatch {
   onFault(error: unknown): void;
   onNotice(notice: StateNotice): void;
 }
 
-/** Logs news of the state; a store that fails is told of by its own notices. */
+/** Logs faults and notices of the state; store faults have notices of their own. */
 export function watchState({ logger }: Log): StateWatch {
   return {
     onFault: exceptStoreFaults((error) =>
@@ -64,7 +64,7 @@ export function watchState({ logger }: Log): StateWatch {
   };
 }
 
-/** Opens the state; with `isPersistent` false one that nobody else sees. */
+/** Opens the state; if `isPersistent` is false, a private one in memory. */
 export async function openServerState(
   config: Config,
   isPersistent: boolean,
@@ -79,7 +79,7 @@ export async function openServerState(
   });
 }
 
-/** Opens a state in the state directory, which is free again where it is not opened. */
+/** Opens a state in the state directory, and releases its lock if that fails. */
 export async function inStateDirectory<State>(
   config: Config,
   open: (lock: StateLock | undefined) => Promise<StateOpening<State>>,
@@ -95,7 +95,7 @@ export async function inStateDirectory<State>(
   return opening;
 }
 
-/** Opens a state over the store that is this process's own; in memory, there is no journal. */
+/** Opens a state over this process's own store, with a journal unless the store is in memory. */
 export async function overStore<State>(
   config: Config,
   watch: StateWatch,
@@ -121,7 +121,7 @@ export async function overStore<State>(
   }
 }
 
-/** Opens the state that this daemon shares with the other nodes of its store. */
+/** Opens the state that this daemon shares with other nodes. */
 async function openAsNode(
   config: Config,
   lock: StateLock | undefined,
@@ -171,7 +171,7 @@ function lossProblem({ directory, file }: Config, record: AcknowledgedRecord): P
 
 function nodeIdentity({ cluster, directory, server }: Config) {
   const { host, port } = server;
-  // A port that the system chooses names nothing.
+  // A port that the system chooses cannot name a node.
   const own = port === 0 ? `pid-${process.pid}` : String(port);
   return {
     node: cluster.node ?? `${hostname()}:${own}`,
@@ -182,12 +182,12 @@ function nodeIdentity({ cluster, directory, server }: Config) {
   };
 }
 
-/** A store that cannot be read or written may not be closed in good order either. */
+/** Closes a store whose failure may also keep it from closing. */
 async function closeQuietly(store: Store): Promise<void> {
   await store.close().catch(() => undefined);
 }
 
-/** Why the store cannot be used, for the operator. */
+/** Describes why the store cannot be used. */
 export function storeFault({ directory, file, store }: Config, error: unknown): Problem {
   const isFile = store.driver === "sqlite";
   const message = isFile ? `"${store.path}": ${reasonOf(error)}` : reasonOf(error);
@@ -195,16 +195,16 @@ export function storeFault({ directory, file, store }: Config, error: unknown): 
   return { file: relative(directory, file), key, message };
 }
 
-/** Why the journal cannot be opened, for the operator. */
+/** Describes why the journal cannot be opened. */
 function journalFault({ directory }: Config, error: unknown): Problem {
   const message = `the journal cannot be opened: ${reasonOf(error)}`;
   return { file: relative(directory, journalDirectory(directory)), key: "", message };
 }
 
-/** A journal that is gone has lost every chain; nobody reads a problem for each. */
+/** The number of problems that are listed; a missing journal damages every chain. */
 const MAX_PROBLEMS = 20;
 
-/** Each with its remedy; many are counted only. */
+/** Describes the damages with their remedy; those beyond the limit are only counted. */
 export function damageProblems(
   { directory, file }: Config,
   damages: readonly JournalDamage[],
@@ -223,10 +223,10 @@ export function damageProblems(
 
 interface StatePlaces extends StateWatch {
   readonly store: Store;
-  /** Undefined: records end with the process. */
+  /** The journal's directory; undefined if records end with the process. */
   readonly journal?: string | undefined;
   readonly lock?: StateLock | undefined;
-  /** The records of all nodes, where there are several. */
+  /** The records of all nodes, if there are several. */
   readonly shared?: SharedRecords;
   readonly node?: PostgresNode;
   readonly acknowledged?: AcknowledgedRecords;
@@ -249,7 +249,7 @@ async function openOver(
     shares?.close();
     minuteShares?.close();
     try {
-      // The name is given back before the store that has it.
+      // The node releases its name before the store that holds it closes.
       await state.ledger.settled().catch(() => undefined);
       await acknowledged?.close();
       await node?.close();

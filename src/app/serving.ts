@@ -1,6 +1,6 @@
 /**
- * A deployment on its listeners, in whichever process: what is served, how another takes its place
- * whole or not at all, and how it ends.
+ * A deployment on its listeners, in any kind of process: what is served, how a reload replaces it
+ * atomically, and how it ends.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { findDescriptorFault } from "../base/late-load.ts";
@@ -20,18 +20,21 @@ import type { Config } from "./config/config.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
 
-/** How long a store may be silent while a server that has answered all ends: a start does without its last writes. */
+/**
+ * The wait for a silent store at the end, once all requests are answered; the next start can do
+ * without the last writes.
+ */
 const SILENCE_MS = 3_000;
 
-/** The ports of HTTP, as far as they are known. */
+/** The HTTP ports, as far as they are known. */
 export interface HttpPorts {
   readonly gatewayPort?: number | undefined;
   readonly consolePort?: number | undefined;
 }
 
-/** Another deployment that can be served, or what is in the way of one. */
+/** A deployment that is ready to serve, or the problems that prevent it. */
 interface PreparedReload {
-  /** Undefined: nothing changes. */
+  /** Undefined if nothing changes. */
   readonly next: Built | undefined;
   readonly found: readonly Problem[];
   readonly errors: readonly Problem[];
@@ -39,7 +42,7 @@ interface PreparedReload {
 
 export class Serving {
   readonly #options: DaemonOptions;
-  /** The configuration of the start, of which some keys hold until the end. */
+  /** The configuration of the start, some keys of which stay in force until the end. */
   readonly #inForce: Config;
   readonly #log: Log;
   readonly kept: ProcessState;
@@ -48,7 +51,7 @@ export class Serving {
   readonly #console: HttpListener | undefined;
   readonly #sendBudget: SendBudget;
   deployment: Deployment;
-  /** The problems of the deployment that is served. */
+  /** The problems of the serving deployment. */
   problems: readonly Problem[];
   fingerprint256: string;
   port = 0;
@@ -88,14 +91,14 @@ export class Serving {
     });
   }
 
-  /** All processes of a daemon together bound what waits to be sent. */
+  /** Returns the limits with this process's share of the daemon's send buffers. */
   #sendLimits(limits: LimitsConfig): LimitsConfig {
     const { place } = this.#options;
     if (place === undefined) return limits;
     return { ...limits, sendBufferTotalBytes: place.shareOf(limits.sendBufferTotalBytes) };
   }
 
-  /** Adds one that was found when it was served already. */
+  /** Adds a problem that was found while serving. */
   addProblem(problem: Problem): void {
     this.problems = [...this.problems, problem];
   }
@@ -113,8 +116,8 @@ export class Serving {
   }
 
   /**
-   * Binds the ports of the sidecar and the console, those of the process before where there was one;
-   * answers the first that cannot be had.
+   * Binds the ports of the sidecar and the console, by default those of the previous process;
+   * returns the fault of the first that fails.
    */
   async listenForHttp(before: HttpPorts = {}): Promise<PortFault | undefined> {
     const { gateway, console } = this.deployment.config;
@@ -133,7 +136,7 @@ export class Serving {
     return undefined;
   }
 
-  /** Waits until whoever reads the ready line is served. */
+  /** Waits until the process can serve requests that follow the ready line. */
   catchUp(): Promise<void> {
     return awaitLease(this.kept.state.view);
   }
@@ -142,7 +145,7 @@ export class Serving {
   async prepare(bind: (deployment: Deployment) => void): Promise<PreparedReload> {
     const starved = findDescriptorFault();
     if (starved !== undefined) {
-      // Begun without, it would leave modules that Node calls failed until the process ends.
+      // Without descriptors, Node would remember modules as failed until the process ends.
       const problem = { file: this.deployment.config.file, key: "", message: starved.message };
       return { next: undefined, found: [problem], errors: [problem] };
     }
@@ -155,7 +158,7 @@ export class Serving {
       return { next: undefined, found, errors };
     }
     try {
-      // The present deployment serves until the next one can answer without waiting.
+      // The present deployment serves until the next one can answer without delay.
       bind(next.deployment);
       await next.deployment.prepare();
       await whileServing(this.kept)(giveWay());
@@ -166,12 +169,12 @@ export class Serving {
     return { next, found, errors };
   }
 
-  /** Closes a deployment that is not to be served. */
+  /** Closes a deployment that will not be served. */
   async discard({ deployment }: Built): Promise<void> {
     await deployment.close();
   }
 
-  /** Serves another deployment from now on; answers what it leaves to be desired. */
+  /** Starts to serve another deployment; returns its remaining problems. */
   async adopt(next: Built): Promise<readonly Problem[]> {
     const unchanged = keysNeedingRestart(this.#inForce, next.deployment.config);
     const { config, dispatcher } = next.deployment;
@@ -183,27 +186,28 @@ export class Serving {
     this.problems = next.problems;
     this.#http?.renew(next.httpTls);
     this.#console?.renew(next.consoleTls);
-    // Requests may still run in it: its idle upstream connections close by themselves.
+    // Requests may still run in the previous one; its idle upstream connections close by
+    // themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
     next.deployment.commit();
     return [...unchanged, ...(await next.deployment.warmUp())];
   }
 
-  /** Makes what the first who ask of a server that has just started would wait for. */
+  /** Does the work that the first requests after a start would otherwise wait for. */
   async warmUp(): Promise<void> {
     try {
       const found = await this.deployment.warmUp();
       this.problems = [...this.problems, ...found];
       await whileServing(this.kept)(reportingProblems(this.#log, found));
     } catch (error) {
-      // The first request for it makes it again.
+      // The first request that needs it does the work again.
       const message = "the server cannot be made ready for the first who ask";
       this.#log.logger.error({ event: "fault", error }, message);
     }
   }
 
-  /** Answers what was received, and ends the deployment; `others` end with it. */
+  /** Answers the received requests and ends the deployment; `others` end at the same time. */
   async end(timeoutMs: number, others: readonly (Promise<unknown> | undefined)[]): Promise<void> {
     this.kept.stopping.abort(new Error("the server is stopping"));
     const endHurry = this.#sendBudget.hurry();
@@ -217,17 +221,17 @@ export class Serving {
     this.kept.state.store.giveUpAfter?.(SILENCE_MS);
     await Promise.all([this.deployment.close(), ...others]);
     this.kept.calls.giveUp();
-    // A call under an Idempotency-Key is answered for a little later.
+    // Calls with an Idempotency-Key are answered one turn later.
     await nextTurn();
   }
 
-  /** Keeps the state and lets go of it; false where it could not be kept. */
+  /** Stores and closes the state; false if that fails. */
   async closeState(): Promise<boolean> {
     try {
       await this.kept.state.close();
       return true;
     } catch (error) {
-      // Every record is in the journal, from which the next start makes the rest.
+      // Every record is in the journal, from which the next start rebuilds the rest.
       const message = "the server's state cannot be kept";
       this.#log.logger.error({ event: "fault", error }, message);
       return false;
@@ -235,12 +239,12 @@ export class Serving {
   }
 }
 
-/** Without its store a process is ready all the same, and tells each request so. */
+/** The longest wait for the store; after that the process is ready, and refuses each request. */
 const LONGEST_MS = 10_000;
 
 /**
- * Waits until a process may serve from what it has in memory: on a busy machine its lease ends while it is
- * built, and the next one may be over by the time it is heard of.
+ * Waits until the process may serve from memory: on a busy machine its lease expires during the
+ * build, and the next one may expire before it arrives.
  */
 export async function awaitLease(view: ViewLease): Promise<void> {
   const until = performance.now() + LONGEST_MS;

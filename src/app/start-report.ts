@@ -1,6 +1,6 @@
 /**
- * The report of a start or a reload to the operator: problems, trust postures, unsigned records, keys
- * that only a restart puts in force.
+ * Reports a start or a reload to the operator: problems, trust postures, unsigned records, and keys
+ * that need a restart.
  */
 
 import { realpathSync } from "node:fs";
@@ -27,7 +27,7 @@ export interface PortFault {
   readonly error: unknown;
 }
 
-/** The ready line: programs that start a daemon wait for it, so no log level hides it. */
+/** Writes the ready line, which programs that start a daemon wait for, so no log level hides it. */
 export function announce(log: Log, status: StatusSource, fingerprint256: string): void {
   const { address, port, config, workers, node } = status;
   const { gatewayPort, metricsPort, consolePort } = status;
@@ -43,7 +43,7 @@ export function announce(log: Log, status: StatusSource, fingerprint256: string)
   void log.flush();
 }
 
-/** A port that cannot be had, with the way out. */
+/** Describes a port that cannot be bound, with a remedy. */
 export function portProblem(
   { directory, file }: Config,
   { key, host, port, error }: PortFault,
@@ -59,7 +59,7 @@ function portHint(key: string, code: string): { readonly hint?: string } {
   return { hint: `choose another port there${option}; 0 is any free one` };
 }
 
-/** One line a problem, a problem a step. */
+/** Logs the problems, one a step. */
 export function* reportingProblems({ logger }: Log, problems: readonly Problem[]): Paced<void> {
   for (const problem of problems) {
     const { file, key, message, hint } = boundedProblem(problem);
@@ -70,7 +70,7 @@ export function* reportingProblems({ logger }: Log, problems: readonly Problem[]
   }
 }
 
-/** By which rule each agent has its trust posture, and whether records prove anything. */
+/** Logs the rules behind each agent's trust posture, and warns if records are unsigned. */
 export function* reportingTrust(
   { logger }: Log,
   { config, directory, signer, lifecycle }: Deployment,
@@ -95,7 +95,7 @@ export function* reportingTrust(
   logger.warn({ event: "unsigned-records" }, message);
 }
 
-/** Keys that are read once in a process. */
+/** Keys that are read once per process. */
 const READ_ONCE = [
   ...["server.host", "server.port", "server.workers", "gateway.enabled", "gateway.host"],
   ...["gateway.port", "gateway.cert", "metrics.enabled", "metrics.host", "metrics.port"],
@@ -104,7 +104,7 @@ const READ_ONCE = [
   ...["cluster.view_lease_ms", "attribution.durability"],
 ];
 
-/** Node takes the size of a request's head with the listener of the sidecar, and of the console. */
+/** Keys that Node applies only when the listener of the sidecar or the console is created. */
 const HEAD_OF_HTTP = ["limits.request_line_bytes", "limits.header_bytes"];
 
 function valueOfKey(config: Config, key: string): unknown {
@@ -113,7 +113,7 @@ function valueOfKey(config: Config, key: string): unknown {
       return config.limits.requestLineBytes;
     case "limits.header_bytes":
       return config.limits.headerBytes;
-    // Of plain HTTP no reload makes TLS, nor the other way round.
+    // A reload cannot switch between plain HTTP and TLS.
     case "gateway.cert":
       return config.gateway.cert !== undefined;
     case "console.cert":
@@ -144,12 +144,12 @@ export function keysNeedingRestart(before: Config, after: Config): readonly Prob
   ];
 }
 
-/** Logs a fault, and what it was about. */
+/** Logs a fault, with a description of where it occurred. */
 type FaultReport = (error: unknown, what: string) => void;
 
-/** Logs them from now on; the process goes on. Answers with the report for one more. */
+/** Starts to log the process's faults, which the process survives. Returns the function that logs them. */
 export function logProcessFaults({ log, env, configPath }: DaemonOptions): FaultReport {
-  // A fault in an operator's function may quote what the function was given.
+  // A fault in an operator's function may quote the function's arguments.
   const redactor = createRedactor(
     environmentSecrets(environmentAt(dirname(resolve(configPath)), env).environment),
   );
@@ -162,7 +162,7 @@ export function logProcessFaults({ log, env, configPath }: DaemonOptions): Fault
     const call = new Error("process.exit was called");
     if (findForeignExit(traceOf(call)) !== undefined) {
       fault(call, `a function of the deployment ended the process with code ${code}`);
-      // It was not stopped by whoever runs it, who may want it to be started again.
+      // Nobody asked for this end, so the exit code lets a supervisor restart the process.
       if (code === 0) process.exitCode = 1;
     }
     void log.flush();
@@ -170,13 +170,10 @@ export function logProcessFaults({ log, env, configPath }: DaemonOptions): Fault
   return fault;
 }
 
-/** A file of the bundle in a trace, by the name that `tools/load-bundle.ts` gives it. */
+/** A file of the bundle in a trace, named by `tools/load-bundle.ts`. */
 const BUNDLED = /[( ]agtpd:[\w-]+\.cjs:\d/;
 
-/**
- * The line above that of `process.exit` in a trace, where it is none of this program; undefined: it is, or nothing has
- * called it.
- */
+/** Returns the caller of `process.exit` in a trace if it is not part of this program; undefined otherwise. */
 function findForeignExit(trace: string): string | undefined {
   const [, callers = ""] = trace.split(/^ *at process\.exit .*$/m);
   const [caller = ""] = callers.trimStart().split("\n");
@@ -185,7 +182,7 @@ function findForeignExit(trace: string): string | undefined {
   return caller === "" || isOwn ? undefined : caller;
 }
 
-/** Reports a deployment that ends the process while it is read, as the last thing that is done. */
+/** Reports a deployment that ended the process during its load, as the last action of the process. */
 export function reportForeignExit(
   { configPath }: Pick<DaemonOptions, "configPath">,
   report: (problem: Problem) => void,

@@ -1,7 +1,4 @@
-/**
- * The token issuer's keys, followed through rotations: from a URL, or out of a file.   RFC 7517, AGTP
- * "Authorization"
- */
+/** The token issuer's keys, from a URL or a file, with their rotations.   RFC 7517, AGTP "Authorization" */
 
 import { statSync } from "node:fs";
 import type { ForwardClock } from "../../base/forward-clock.ts";
@@ -19,21 +16,21 @@ import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./source.ts";
 
 interface Following {
-  /** In milliseconds, from any beginning. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
 const STALE_MS = 86_400_000;
-/** After one question that the issuer did not answer, after two, and after any more. */
+/** The pauses after one failed fetch, after two, and after more. */
 const BACK_OFF_MS = [1_000, 5_000, 30_000] as const;
-/** Invented key ids reach the issuer no more often, and keep a rotation from nobody for longer. */
+/** The pause between fetches for unknown key ids, which also bounds the delay of a rotation. */
 const COOL_DOWN_MS = 2_000;
 
 /**
- * Keys from a URL: asked for again when their time is over or a token names a key that is not among
- * them, and used on for a day while the issuer does not answer. Anybody can invent a key id: the pause after
- * one is short, since an honest token by a new key waits for it, too.
+ * Keys from a URL: fetched again when they expire or a token names an unknown key, and used for
+ * another day while the issuer does not answer. Anybody can invent a key id, but the pause after
+ * one is short, since honest tokens with a new key wait for it too.
  */
 export class JwksKeys implements KeySource {
   readonly #source: JwksSource;
@@ -59,7 +56,7 @@ export class JwksKeys implements KeySource {
     return this.#generation;
   }
 
-  /** Begins to fetch; nobody waits for it. */
+  /** Starts the first fetch in the background. */
   start(): void {
     void this.#renew(undefined);
   }
@@ -69,7 +66,7 @@ export class JwksKeys implements KeySource {
     const isKnown = usable !== undefined && (kid === undefined || usable.has(kid));
     if (isKnown && fresh !== undefined) return fresh;
     const renewed = this.#renew(kid);
-    // An issuer that did not answer last time keeps nobody waiting whose key is known.
+    // A known key does not wait for an issuer that failed last time.
     if (isKnown && fault !== undefined) return usable;
     await renewed;
     return this.#cache.usable;
@@ -106,13 +103,12 @@ export class JwksKeys implements KeySource {
   }
 }
 
-/** A key that was taken out of the file is accepted for this long at most. */
+/** The longest time that a key removed from the file is still accepted. */
 const LOOK_MS = 1_000;
 
 /**
- * The token issuer's keys out of a file that may be replaced while the server runs: whoever rotates the
- * keys writes the file, and need restart nothing. A file that is no good any more leaves the keys as they
- * were.   RFC 7517 §5
+ * Keys from a file that may be replaced while the server runs, so that a rotation needs no restart.
+ * An invalid file leaves the keys unchanged.   RFC 7517 §5
  */
 class JwksFileKeys implements KeySource {
   readonly #path: string;
@@ -145,10 +141,10 @@ class JwksFileKeys implements KeySource {
 
   #look(): void {
     const elapsed = this.#now() - this.#lookedAt;
-    // A clock that was set back must not stop the looking.
+    // Also checked after the clock was set back.
     if (elapsed >= 0 && elapsed < LOOK_MS) return;
     this.#lookedAt = this.#now();
-    // Taken before the file is read: what is written meanwhile is found at the next look.
+    // Taken before the file is read, so that a concurrent write is found at the next look.
     const version = versionOf(this.#path);
     if (version === this.#version) return;
     this.#version = version;
@@ -171,7 +167,7 @@ class JwksFileKeys implements KeySource {
   }
 }
 
-/** Another text for another content, as far as the file system can tell. */
+/** Returns a text that changes with the file's content, as far as the file system can tell. */
 function versionOf(path: string): string {
   try {
     const { ino, size, mtimeNs } = statSync(path, { bigint: true });
@@ -192,29 +188,30 @@ function tellKeys(
   for (const reason of ignored) log.warn({ event: "issuer-keys", reason }, "a key is not used");
 }
 
-/** The parts that a verifier is opened with. */
+/** The options of a verifier. */
 export interface VerifierOptions {
   readonly oauth: OauthConfig;
   readonly file: string;
   readonly log: Pick<CallLog, "info" | "warn">;
-  /** The daemon's own, by which what is over stays so. */
+  /** The daemon's clock, which never goes back, so that expired tokens stay expired. */
   readonly clock: Pick<ForwardClock, "now">;
-  /** How long keys are good for is measured by this: a clock that is set back must not prolong it. */
+  /** The monotonic clock for the lifetime of keys, which a clock that is set back must not prolong. */
   readonly measured?: () => number;
 }
 
-/** A verifier, or what is wrong with the configuration. */
+/** A verifier, or the problems of its configuration. */
 export interface OpenedVerifier {
-  /** Undefined when there are no keys and never will be. */
+  /** Undefined if there can never be any keys. */
   readonly verifier: TokenVerifier | undefined;
   readonly problems: readonly Problem[];
-  /** Begins to fetch keys in the background: called when the deployment is served. */
+  /** Starts to fetch keys in the background; called when the deployment serves. */
   start(): void;
 }
 
 /**
- * Opens the verifier of bearer tokens; connects to nothing before `start`. A file of keys must be good at
- * the start; a URL may be down: tokens are refused until its keys are there.   AGTP "Authorization"
+ * Opens the verifier of bearer tokens; makes no connection before `start`. A key file must be valid
+ * at the start, while a URL may be down: tokens are refused until its keys arrive.   AGTP
+ * "Authorization"
  */
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
   const { oauth, file, log, clock, measured: now = () => performance.now() } = options;
@@ -226,7 +223,7 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
     const verifier = await createVerifier(oauth, keys, clock.now);
     return { verifier, problems, start: () => undefined };
   }
-  // The HTTP client takes long to load: only those wait for it who need it.
+  // Imported here, since the HTTP client loads slowly.
   const { createJwksSource } = await import("./source.ts");
   const source = createJwksSource({ uri: jwksUri });
   const keys = new JwksKeys(source, { now, log });
@@ -234,7 +231,7 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
   return { verifier, problems, start: () => keys.start() };
 }
 
-/** The faults of the place that keys come from, as far as no network tells. */
+/** Returns the problems of the key source that can be found without the network. */
 function checkKeySource({ jwksUri, jwksFile }: OauthConfig, file: string): readonly Problem[] {
   if (jwksUri === undefined) {
     const key = "policies.oauth";

@@ -1,6 +1,6 @@
 /**
  * Fetches the token issuer's JSON Web Key Set over HTTPS: one bounded answer within a few seconds,
- * from the configured address and no other. What went wrong comes back in words.   RFC 7517, RFC 9111
+ * from the configured address only. Failures are returned in words.   RFC 7517, RFC 9111
  */
 import { within } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -12,18 +12,18 @@ import {
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
-/** The keys as they were published just now. */
+/** The keys of one fetch. */
 export interface FetchedKeys {
   readonly set: KeySet;
-  /** The parts of the set that were passed over, in words. */
+  /** The keys of the set that were skipped, with reasons. */
   readonly ignored: readonly string[];
-  /** The time that they may be used without asking again. */
+  /** The time until the next fetch is needed, in milliseconds. */
   readonly lifetimeMs: number;
   readonly fault?: undefined;
 }
 
 export interface JwksSource {
-  /** Never rejects. */
+  /** Fetches the keys. Never rejects. */
   fetch(): Promise<FetchedKeys | { readonly fault: string }>;
   close(): Promise<void>;
 }
@@ -33,13 +33,13 @@ const MAX_BODY_BYTES = 1_048_576;
 const DEFAULT_LIFETIME_S = 600;
 const LIFETIME_S = { min: 60, max: 3_600 } as const;
 
-/** Connects to nothing before it is asked to. */
+/** Creates the source; it connects only on `fetch`. */
 export function createJwksSource({
   uri,
   ca,
 }: {
   readonly uri: string;
-  /** PEM text to trust instead of the system's CAs. */
+  /** The CAs to trust instead of the system's, as PEM text. */
   readonly ca?: string;
 }): JwksSource {
   const closing = new AbortController();
@@ -73,7 +73,7 @@ async function fetchKeys(
       "user-agent": "agtpd",
     },
   });
-  // Nothing else is followed or believed; the body of anything else is not worth reading.
+  // Redirects are not followed, and the body of any other status is not read.
   if (statusCode !== 200) {
     body.destroy();
     return { fault: `answered with status ${statusCode}, expected 200` };
@@ -88,7 +88,7 @@ async function fetchKeys(
   return { set, ignored, lifetimeMs: lifetimeOf(headers["cache-control"]) };
 }
 
-/** `max-age`, within bounds: neither a hammering nor a key that cannot be withdrawn. */
+/** Returns the `max-age`, bounded so that fetches are not too frequent and keys can be withdrawn. */
 export function lifetimeOf(cacheControl: string | readonly string[] | undefined): number {
   const text = (typeof cacheControl === "string" ? cacheControl : cacheControl?.join(",")) ?? "";
   if (/(?:^|[\s,])no-(?:store|cache)\b/i.test(text)) return LIFETIME_S.min * 1000;
