@@ -1,4 +1,4 @@
-/** Header fields and the bounds of a response, for declarations that others compile: without types of Node. */
+/** Header fields and the bounds of a response, declared without types of Node, for published declarations. */
 
 /** Header fields by lower-case name. Repeated list fields are joined with ", ". */
 export interface HeaderFields extends Iterable<readonly [name: string, value: string]> {
@@ -10,9 +10,9 @@ export interface HeaderFields extends Iterable<readonly [name: string, value: st
 /** One response header field; names are written as given. */
 export type HeaderField = readonly [name: string, value: string];
 
-/** The bounds of one response that a client reads. */
+/** The bounds of a response that a client reads. */
 export interface ResponseLimits {
-  /** The status line, and again the header block. */
+  /** The bound of the status line, and separately of the header block. */
   readonly headBytes: number;
   readonly bodyBytes: number;
 }

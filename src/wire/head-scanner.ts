@@ -1,8 +1,8 @@
 /**
- * Finds the lines of a head, and name and value of each field line, in bytes that arrive in pieces.
- * Looks at each octet once, and decides everything that depends on single octets: CRLF and nothing
- * else ends a line, names are tokens, no control bytes, and the limits. What it answers depends on
- * the octets up to the one that decides, never on how they were cut:
+ * Finds the lines of a head, and the name and value of each field line, in bytes that arrive in
+ * pieces. It reads each octet once, and enforces everything that depends on single octets: only
+ * CRLF ends a line, names are tokens, there are no control bytes, and the limits hold. The result
+ * depends on the octets up to the deciding one, never on the chunking:
  *
  * - the start line is too long at its first octet beyond the limit that is neither CR nor LF;
  * - the header block is too large at the first octet of a field line that leaves no room for the
@@ -17,16 +17,16 @@ const EMPTY: Buffer = Buffer.alloc(0);
 const MIN_CAPACITY = 1024;
 
 /**
- * The octets that arrived and were not yet taken, as one range. A chunk that is taken whole is never
- * copied; what has to wait for more is copied into a buffer that grows by doubling, so that n octets
- * cost O(n) however they were cut, and no more is held than about twice what arrived. Owned by one
- * parser, which reads `bytes` from `start` to `end`.
+ * The received octets that are not taken yet, as one range. A chunk that is taken whole is never
+ * copied. Octets that wait for more are copied into a buffer that grows by doubling, so that n
+ * octets cost O(n) for any chunking, and at most about twice the received octets are held. Owned by
+ * one parser, which reads `bytes` from `start` to `end`.
  */
 export class ReceiveBuffer {
   bytes: Buffer = EMPTY;
   start = 0;
   end = 0;
-  /** Of octets of `bytes`. */
+  /** The decoded text of some octets of `bytes`. */
   #text: ReceivedText | undefined;
 
   get length(): number {
@@ -40,20 +40,20 @@ export class ReceiveBuffer {
       this.end = chunk.length;
       return;
     }
-    // Behind a chunk that was taken over there is no room.
+    // A chunk that was taken over leaves no room behind it.
     if (this.bytes.length - this.end < chunk.length) this.#grow(chunk.length);
     chunk.copy(this.bytes, this.end);
     this.end += chunk.length;
   }
 
-  /** Removes the next octets. They are a view, valid for ever: what was taken is not overwritten. */
+  /** Removes the next octets. The view stays valid, since taken octets are never overwritten. */
   take(length: number): Buffer {
     const taken = length === 0 ? EMPTY : this.bytes.subarray(this.start, this.start + length);
     this.skip(length);
     return taken;
   }
 
-  /** Where the text of the next octets is found, by their place in `bytes`. */
+  /** Returns the decoder of the next octets, which are located by their offset in `bytes`. */
   textOf(length: number): ReceivedText {
     const { start } = this;
     if (this.#text?.reaches(start + length) === true) return this.#text;
@@ -68,7 +68,7 @@ export class ReceiveBuffer {
     if (this.start === this.end) this.clear();
   }
 
-  /** Has what waits for more keep no more alive than about twice itself. */
+  /** Copies the waiting octets if they would keep alive a buffer of more than about twice their size. */
   detach(): void {
     const room = MIN_CAPACITY + 2 * this.length;
     if (this.bytes.buffer.byteLength > room) this.#grow(0);
@@ -106,23 +106,23 @@ const SPACE = 0x20;
 const COLON = 0x3a;
 const DELETE = 0x7f;
 
-/** 1 for the octets of an RFC 9110 token. */
+/** A table with 1 for each octet of an RFC 9110 token. */
 const IS_TOKEN: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
   /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(octet)) ? 1 : 0,
 );
 
-/** One a parser; `reset` between messages. */
+/** Scans the heads of one parser's messages; `reset` separates them. */
 export class HeadScanner {
   readonly #rules: StartLineRules;
   readonly #limits: WireLimits;
   #scanned = 0;
   #lineStart = 0;
-  /** The most octets this line may have before its CR. */
+  /** The maximum number of octets in this line before its CR. */
   #room: number;
-  /** Octets of the name of this field line; 0 until its colon was seen. */
+  /** The length of this field line's name; 0 before its colon. */
   #nameLength = 0;
 
-  /** Octets of the start line without CRLF; undefined until its CRLF was seen. */
+  /** The length of the start line without CRLF; undefined before its CRLF. */
   startLineLength: number | undefined;
   fieldLines: FieldLine[] = [];
 
@@ -133,8 +133,8 @@ export class HeadScanner {
   }
 
   /**
-   * Goes on where the last scan stopped. Answers the length of the head with its empty line, or a
-   * fault, or undefined when more octets are needed.
+   * Continues the last scan. Returns the length of the head with its empty line, a fault, or
+   * undefined if more octets are needed.
    */
   scan(bytes: Uint8Array, start: number, end: number): number | WireFault | undefined {
     let at = start + this.#scanned;
@@ -165,16 +165,14 @@ export class HeadScanner {
     return undefined;
   }
 
-  /**
-   * The length of a start line that lies here whole, and of which nothing was looked at yet; undefined of any other.
-   */
+  /** Returns the length of a start line that is complete and not scanned yet; undefined for any other. */
   measureLine(bytes: Uint8Array, start: number, end: number): number | undefined {
     if (this.#scanned > 0) return undefined;
     const at = skipText(bytes, start, Math.min(end, start + this.#room));
     return bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF ? at - start : undefined;
   }
 
-  /** Forgets the message, so that the next one can be scanned. */
+  /** Resets the scanner for the next message. */
   reset(): void {
     this.#scanned = 0;
     this.#lineStart = 0;
@@ -191,7 +189,7 @@ export class HeadScanner {
     this.#lineStart = end + 2 - start;
     const block = this.#lineStart - (this.startLineLength + 2);
     const full = this.fieldLines.length >= this.#limits.headerCount;
-    // Without room a line can only be the empty one, which is not counted.
+    // Without room, the line can only be the empty one, which does not count.
     this.#room = full ? 0 : Math.max(0, this.#limits.headerBytes - 2 - block);
   }
 
@@ -271,18 +269,18 @@ function fault(code: WireFaultCode, message: string): WireFault {
   return { kind: "wire-fault", code, message };
 }
 
-/** So much is decoded at once; a longer body is decoded where it is read. */
+/** The maximum length of octets that are decoded together; a longer body is decoded by its reader. */
 export const MAX_TEXT_LENGTH: number = 16 * 1024;
 
 /**
- * Octets that arrived together, where they lie. Decoding them together makes each of 16 requests cheaper by a
- * thirtieth; a request that is refused before its body is looked at goes without.
+ * Octets that arrived together, decoded together on first use: each of 16 requests gets cheaper by
+ * a thirtieth. A request that is refused before its body is read decodes nothing.
  */
 export class ReceivedText {
   readonly #bytes: Buffer;
   readonly #start: number;
   readonly #end: number;
-  /** Undefined: they are not ASCII, or not decoded yet. */
+  /** The text; undefined before it is decoded, and for octets that are not ASCII. */
   #text: string | undefined;
   #isDecoded = false;
 
@@ -292,12 +290,12 @@ export class ReceivedText {
     this.#end = Math.min(end, start + MAX_TEXT_LENGTH);
   }
 
-  /** True where a body that ends there lies within. */
+  /** Tells whether a body that ends at this offset lies within these octets. */
   reaches(end: number): boolean {
     return end <= this.#end;
   }
 
-  /** The text of a body; undefined: it is not ASCII. */
+  /** Returns the text of a body; undefined if it is not ASCII. */
   of(start: number, length: number): string | undefined {
     if (!this.#isDecoded) {
       this.#isDecoded = true;

@@ -1,6 +1,6 @@
 /**
- * Header fields: what a name and a value may be, which fields may stand once only, how the field lines
- * of a head become a map, and those that a connection repeats. Answers with `invalid-wire-format`, or
+ * Header fields: valid names and values, fields that may occur only once, the map of a head's field
+ * lines, and the fields that a connection repeats. Faults are `invalid-wire-format`, or
  * `invalid-framing` for a second Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
 
@@ -14,8 +14,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Request fields that carry one identity, key or credential: two of them would let two readers of
- * one message disagree on who is asking for what.
+ * Request fields with one identity, key or credential: if one occurred twice, two readers of a
+ * message could disagree on the caller or the request.
  */
 export const SINGLETON_FIELDS: ReadonlySet<string> = new Set([
   "agent-id",
@@ -48,24 +48,21 @@ export function isFieldValue(value: string): boolean {
 
 /** The parts of a field line; offsets are relative to the first octet of the header block. */
 export interface FieldLine {
-  /** Lower-case, if it is one of the well-known. */
+  /** The lower-case name of a well-known field. */
   readonly knownName: string | undefined;
   readonly nameStart: number;
   readonly nameEnd: number;
-  /** Without optional whitespace. */
+  /** The start of the value, after optional whitespace. */
   readonly valueStart: number;
   readonly valueEnd: number;
 }
 
-/**
- * The fields of one head. A value becomes a string when it is asked for: most fields of most messages
- * never are.
- */
+/** The fields of one head. Values are decoded on demand, since most are never read. */
 export class FieldList implements HeaderFields {
   readonly #names: readonly string[];
   readonly #lines: readonly FieldLine[];
   readonly #block: string;
-  /** Undefined: they are not kept. */
+  /** The values as texts; undefined if they are slices of the block. */
   readonly #values: readonly string[] | undefined;
 
   constructor(
@@ -80,10 +77,11 @@ export class FieldList implements HeaderFields {
     this.#values = values;
   }
 
-  /** The same fields for many messages, in texts of their own. */
+  /** Returns a copy in texts of its own, for many messages. */
   keep(): FieldList {
     const values = this.#lines.map((line) => flatText(fieldValue(line, this.#block)));
-    // A well-known name stays the text that readers ask by, which is found without a look at its characters.
+    // A well-known name stays the text that readers ask by, so that comparing needs no look at its
+    // characters.
     const names = this.#lines.map(({ knownName }, at) => knownName ?? flatText(this.#names[at]!));
     return new FieldList(names, [], "", values);
   }
@@ -114,12 +112,12 @@ export class FieldList implements HeaderFields {
   }
 }
 
-/** Names up to so many are compared one by one, more of them through a set. */
+/** The number of names up to which they are compared one by one; more are compared by a set. */
 const FEW_FIELDS = 12;
 
 /**
- * The fields of a header block, given as latin1. A repeated field is joined with ", ", unless it is
- * Content-Length or one of `singletons`.
+ * Collects the fields of a header block, given as latin1. A repeated field is joined with ", ",
+ * unless it is Content-Length or one of `singletons`.
  */
 export function collectFields(
   lines: readonly FieldLine[],
@@ -138,7 +136,7 @@ export function collectFields(
   return isRepeated ? joinRepeated(fields, singletons) : fields;
 }
 
-/** Fields of lower-case names, those that are repeated joined; a fault for one that may stand once. */
+/** Joins repeated fields with lower-case names; returns a fault for one that may occur only once. */
 export function joinRepeated(
   lines: Iterable<readonly [name: string, value: string]>,
   singletons: ReadonlySet<string>,
@@ -168,18 +166,17 @@ function fieldValue(line: FieldLine, block: string): string {
   return block.slice(line.valueStart, line.valueEnd);
 }
 
-/** The length of a piece of a message inside a sentence, which is cut short since it is hostile. */
+/** The maximum length of a quotation in a message, which is bounded since it may be hostile. */
 export const MAX_QUOTED_LENGTH = 40;
 
-/** A piece of a message inside a sentence: quoted, escaped and cut short. */
+/** Quotes a text for a message: escaped and cut short. */
 export function quote(text: string): string {
   return JSON.stringify(clip(text, MAX_QUOTED_LENGTH));
 }
 
 /**
- * Names of header fields seen on nearly every message, recognised in the bytes themselves, in any
- * case: neither a string nor its lower-casing has to be made for them. A name that is not listed
- * costs a little more and means the same.
+ * Field names that nearly every message has, recognised in the bytes in any case, without making a
+ * string or lower-casing it. Other names cost a little more.
  */
 const NAMES = [
   ...["accept", "agent-id", "agtp-api-version", "allow-rcns", "attribution-record"],
@@ -205,14 +202,14 @@ const SLOTS = 256;
 const LOWER_CASE_BIT = 0x20;
 const TABLE: readonly (KnownField | undefined)[] = buildTable();
 
-/** The lower-case name that the token in `bytes` spells, if it is one of the well-known. */
+/** Returns the lower-case name of a token in `bytes` if it is well-known. */
 export function knownFieldName(bytes: Uint8Array, from: number, to: number): string | undefined {
   const length = to - from;
   const known = TABLE[slot(length, bytes[from]!, bytes[to - 1]!)];
   if (known === undefined || known.octets.length !== length) return undefined;
   const { octets } = known;
   for (let index = 0; index < length; index += 1) {
-    // Within a token, setting the bit changes letters and nothing that could be read as "-".
+    // In a token, the bit only changes letters and never yields "-".
     if ((bytes[from + index]! | LOWER_CASE_BIT) !== octets[index]) return undefined;
   }
   return known.name;
@@ -226,42 +223,45 @@ function buildTable(): (KnownField | undefined)[] {
   const table = new Array<KnownField | undefined>(SLOTS).fill(undefined);
   for (const name of NAMES) {
     const octets = Uint8Array.from(name, (letter) => letter.charCodeAt(0));
-    // Of two names that share a slot, the later is merely not recognised.
+    // If two names share a slot, the later one is not recognised here.
     table[slot(name.length, octets[0]!, octets[name.length - 1]!)] ??= { name, octets };
   }
   return table;
 }
 
-/** The header block of a message, with the empty line, and what it says. */
+/** The header block of a message, with its empty line, and its parsed form. */
 interface KnownFields {
   readonly octets: Buffer;
   readonly headers: FieldList;
   readonly contentLength: number;
 }
 
-/** A longer one is read anew each time. */
+/** The maximum length of a block that is remembered. */
 const MAX_OCTETS = 1024;
-/** A peer whose fields are always others is looked at again after so many messages at last. */
+/** The maximum number of messages before a peer with changing fields is tried again. */
 const MAX_PATIENCE = 1024;
 
 /**
- * The header fields of the message before; one a parser. Those of a connection's next message are mostly the same
- * octets, which are compared where they arrived, neither scanned nor decoded again. With it a request of three fields
- * takes a tenth less.
+ * Remembers the header fields of a parser's last message. The next message mostly has the same
+ * octets, which are then compared in place instead of scanned and decoded again: a request with
+ * three fields takes a tenth less.
  */
 export class RepeatedFields {
   #known: KnownFields | undefined;
   #isUsed = false;
-  /** So many more messages go by before one is kept: a connection's first, and those behind one kept in vain. */
+  /**
+   * The number of messages to skip before the next block is remembered: the first of a connection,
+   * and those after one remembered in vain.
+   */
   #patience = 1;
   #nextPatience = 1;
 
-  /** True while there are fields to be repeated. */
+  /** True if a block is remembered. */
   get isKnown(): boolean {
     return this.#known !== undefined;
   }
 
-  /** The fields of the header block that begins at `from`, if they are those of the message before. */
+  /** Returns the remembered fields if the header block at `from` repeats them. */
   find(bytes: Uint8Array, from: number, end: number): KnownFields | undefined {
     const known = this.#known;
     if (known === undefined) return undefined;
@@ -271,7 +271,7 @@ export class RepeatedFields {
     return known;
   }
 
-  /** Notes fields that were read anew, from the octets between these. */
+  /** Offers newly parsed fields to be remembered, with their octets. */
   note(
     [bytes, from, to]: readonly [bytes: Uint8Array, from: number, to: number],
     headers: FieldList,

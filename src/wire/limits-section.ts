@@ -1,4 +1,4 @@
-/** `[limits]`: bounds on what one client, or all of them, may take. */
+/** `[limits]`: bounds on the usage of a single client, or of all clients. */
 import { count, milliseconds, type Schema, table } from "../schema/section-field.ts";
 
 /** `[limits]` */
@@ -15,9 +15,9 @@ export interface LimitsConfig {
   readonly maxConnectionsPerAddress: number;
   readonly maxPipelined: number;
   readonly drainTimeoutMs: number;
-  /** 0: no limit. */
+  /** The rate limit; 0 for none. */
   readonly requestsPerSecond: number;
-  /** 0: no limit. */
+  /** The work limit; 0 for none. */
   readonly workMsPerSecond: number;
   readonly sendBufferBytes: number;
   readonly sendBufferTotalBytes: number;

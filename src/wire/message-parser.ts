@@ -1,8 +1,9 @@
 /**
  * Parses the common form of requests and responses: a start line, header fields, and a body of
- * Content-Length octets. Incremental, and the same for every chunking: the start line is judged when
- * it is complete, single octets of the header block when they are seen, field lines and framing when
- * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
+ * Content-Length octets. It is incremental and gives the same result for every chunking: the start
+ * line is checked when it is complete, octets of the header block as they are scanned, and field
+ * lines and framing when the head is complete. After a fault nothing can be framed.   AGTP "Wire
+ * Format"
  */
 import { clip } from "../base/json-value.ts";
 import type { HeaderFields } from "./fields.ts";
@@ -22,16 +23,16 @@ import {
 } from "./header-fields.ts";
 import type { WireFault, WireLimits } from "./message.ts";
 
-/** The rules in which requests and responses differ. */
+/** The rules that differ between requests and responses. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
   readonly startLine: StartLineRules & {
     readonly parse: (line: string) => Start | WireFault;
-    /** The same in texts of its own: a piece of a head would keep all of it alive. */
+    /** Returns a copy in texts of its own, since a slice would keep the whole head alive. */
     readonly own: (start: Start) => Start;
   };
   readonly remembered: StartLineMemory<Start>;
   readonly singletons: ReadonlySet<string>;
-  /** The message that was framed; the text of its body begins at `at`, and a long one has none. */
+  /** Builds a framed message; `at` is where its body begins in `text`, which a long body lacks. */
   readonly build: (
     start: Start,
     headers: HeaderFields,
@@ -41,7 +42,7 @@ export interface MessageRules<Start extends { readonly kind: string }, Message e
   ) => Message;
 }
 
-/** "idle": no octet of a next message is held; "body": one waits for its body. */
+/** The state between octets: "idle" holds none of a next message, "body" waits for a message's body. */
 type ParserPhase = "idle" | "head" | "body" | "failed";
 
 interface Head<Start> {
@@ -51,14 +52,14 @@ interface Head<Start> {
   readonly contentLength: number;
 }
 
-/** Bytes in, messages out; one a connection. After a fault nothing more is read. */
+/** Parses the bytes of one connection into messages. After a fault nothing more is read. */
 export class MessageParser<Start extends { readonly kind: string }, Message extends object> {
   readonly #rules: MessageRules<Start, Message>;
   readonly #limits: WireLimits;
   readonly #received = new ReceiveBuffer();
   readonly #scanner: HeadScanner;
   readonly #repeated = new RepeatedFields();
-  /** Set when the start line was complete before the rest of its head. */
+  /** The start line, if it was complete before the rest of its head. */
   #start: Start | undefined;
   #head: Head<Start> | undefined;
   #failed = false;
@@ -75,22 +76,22 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#received.length === 0 ? "idle" : "head";
   }
 
-  /** Octets that arrived and belong to no message yet handed out. */
+  /** The number of received octets that belong to no returned message. */
   get bufferedBytes(): number {
     return this.#received.length;
   }
 
-  /** Takes a chunk over, without copying it when a message lies in it whole. */
+  /** Takes over a chunk; a message that lies in it whole is not copied. */
   push(chunk: Buffer): void {
     if (!this.#failed) this.#received.append(chunk);
   }
 
-  /** To be called when no message is complete: lets go of the chunk that the rest came in. */
+  /** Releases the last chunk if it is large; called when no message is complete. */
   detach(): void {
     this.#received.detach();
   }
 
-  /** The next complete message, a fault once, or undefined when more octets are needed. */
+  /** Returns the next complete message, a fault once, or undefined if more octets are needed. */
   next(): Message | WireFault | undefined {
     if (this.#head === undefined) {
       const read =
@@ -109,7 +110,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
   }
 
   /**
-   * The peer will send no more: a fault if it stopped within a message. Complete messages must have
+   * Ends the input; returns a fault if it stopped within a message. Complete messages must have
    * been taken with `next` before.
    */
   end(): WireFault | undefined {
@@ -118,7 +119,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#fail({ kind: "wire-fault", code: "invalid-framing", message });
   }
 
-  /** Reads a head that lies here whole and repeats the fields of the one before; any other is read below. */
+  /** Reads a complete head that repeats the last one's fields; `#readHead` reads any other. */
   #readRepeated(): Head<Start> | WireFault | undefined {
     if (!this.#repeated.isKnown) return undefined;
     const { bytes, start: from, end } = this.#received;
@@ -139,10 +140,10 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     const { bytes, start: from, end } = this.#received;
     const scanned = this.#scanner.scan(bytes, from, end);
     const lineLength = this.#scanner.startLineLength;
-    // No start line yet: undefined, or a fault within it.
+    // Without a complete start line, returns undefined or its fault.
     if (lineLength === undefined) return typeof scanned === "number" ? undefined : scanned;
 
-    // One decoding for a head that lies here whole; else the start line must not wait for the rest.
+    // A complete head is decoded at once, but the start line must not wait for the rest.
     const known = this.#start ?? this.#rules.remembered.find(bytes, from, lineLength);
     const blockStart = lineLength + 2;
     const headLength = typeof scanned === "number" ? scanned : blockStart;
@@ -156,7 +157,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#completeHead(start, block, headLength);
   }
 
-  /** Parses a start line, and remembers one that comes again. */
+  /** Parses a start line, and remembers a repeated one. */
   #parseStart(text: string, length: number): Start | WireFault {
     const { startLine, remembered } = this.#rules;
     const { bytes, start: from } = this.#received;
@@ -192,7 +193,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
   }
 }
 
-/** The octets of the body that follow a head, or why they cannot be known. */
+/** Returns the length of the body that follows a head, or a fault. */
 function readContentLength(fields: HeaderFields, bodyBytes: number): number | WireFault {
   if (fields.has("transfer-encoding")) {
     return framing("Transfer-Encoding is not part of AGTP, expected Content-Length");
@@ -209,7 +210,7 @@ function readContentLength(fields: HeaderFields, bodyBytes: number): number | Wi
   return { kind: "wire-fault", code: "body-too-large", message };
 }
 
-/** The number that ASCII digits spell; what is absurdly long becomes absurdly large. */
+/** Parses ASCII digits; a very long number becomes a very large one. */
 function readDigits(text: string): number | undefined {
   let value = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -224,7 +225,7 @@ function framing(message: string): WireFault {
   return { kind: "wire-fault", code: "invalid-framing", message };
 }
 
-/** Tells a fault from the message it stands in for. */
+/** Tells a fault from a message. */
 export function isWireFault(value: object): value is WireFault {
   return "kind" in value && value.kind === "wire-fault";
 }
@@ -233,23 +234,23 @@ const PLACES = 256;
 const MAX_LENGTH = 128;
 
 /**
- * The start lines that peers send again and again: what each says, and the hashes of its texts, are known then. They
- * are compared as octets, where they arrived: one that is known is never decoded, and one that is always new costs
- * little more. Found by length and last octets, where a later line takes the place of an earlier one. One for all
- * parsers of a kind.
+ * Remembers the parsed form of repeated start lines, with texts whose hashes are known. Lines are
+ * compared as octets in place: a known one is never decoded, and one that is always new costs
+ * little more. Direct-mapped by length and last octets: a new line overwrites the old one in its
+ * slot. Shared by all parsers of a kind.
  */
 export class StartLineMemory<Start> {
   readonly #octets = new Uint8Array(PLACES * MAX_LENGTH);
   readonly #lengths = new Uint8Array(PLACES);
   readonly #starts = new Array<Start | undefined>(PLACES).fill(undefined);
 
-  /** The meaning of the line that begins at `from`; undefined: it is not known. */
+  /** Returns the parsed form of the line at `from`; undefined if it is unknown. */
   find(bytes: Uint8Array, from: number, length: number): Start | undefined {
     const place = placeOf(bytes, from, length);
     return this.#isAt(place, bytes, from, length) ? this.#starts[place] : undefined;
   }
 
-  /** Notes a line; true: it was the last one in its place, so that it is worth keeping. */
+  /** Notes a line; true if its slot already had it, so that its parsed form is worth keeping. */
   note(bytes: Uint8Array, from: number, length: number): boolean {
     const place = placeOf(bytes, from, length);
     if (length > MAX_LENGTH) return false;
@@ -261,12 +262,12 @@ export class StartLineMemory<Start> {
     return false;
   }
 
-  /** Keeps what a noted line says, in texts of its own. */
+  /** Keeps the parsed form of a noted line, in texts of its own. */
   keep(bytes: Uint8Array, from: number, length: number, start: Start): void {
     this.#starts[placeOf(bytes, from, length)] = start;
   }
 
-  /** Lines of one place differ at their end, if anywhere. */
+  /** Compares from the end, where lines of the same slot differ first. */
   #isAt(place: number, bytes: Uint8Array, from: number, length: number): boolean {
     if (this.#lengths[place] !== length) return false;
     const octets = this.#octets;
@@ -280,7 +281,7 @@ export class StartLineMemory<Start> {
 
 function placeOf(bytes: Uint8Array, from: number, length: number): number {
   const end = from + length;
-  // Not a number, for a line that is too short, is place 0.
+  // A line that is too short yields NaN, which becomes slot 0.
   return (
     ((length * 31 + bytes[end - 1]! * 7 + bytes[end - 2]! * 3 + bytes[end - 5]!) >>> 0) % PLACES
   );

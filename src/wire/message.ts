@@ -1,7 +1,7 @@
 /**
- * The two messages of AGTP: as values, with the statuses that this server may send, and as bytes. A
- * request is what the parser hands to the dispatcher; a response is what the dispatcher hands back.
- * Neither knows a socket.   AGTP "Wire Format", "Status Codes", AGTP-API §11
+ * The two messages of AGTP, as values and as bytes, with the statuses that this server may send.
+ * The parser hands requests to the dispatcher, which returns responses; neither knows a socket.
+ * AGTP "Wire Format", "Status Codes", AGTP-API §11
  */
 
 import { Buffer } from "node:buffer";
@@ -9,50 +9,51 @@ import { flatText } from "../base/kept-text.ts";
 import type { HeaderField, HeaderFields } from "./fields.ts";
 
 export interface Request {
-  /** As on the wire: any RFC 9110 token. A gate decides whether it is a method. */
+  /** The method as sent: any RFC 9110 token. A gate checks whether it is known. */
   readonly method: string;
   /** The request-target up to the first "?", raw; "/" for a two-token request line. */
   readonly path: string;
-  /** The raw text behind the first "?"; undefined when there is no "?". */
+  /** The raw text after the first "?"; undefined without "?". */
   readonly query: string | undefined;
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
-  /** The same, where it is ASCII and no longer than 16 KiB. */
+  /** The body as text, if it is ASCII and no longer than 16 KiB. */
   readonly bodyText?: string | undefined;
 }
 
-/** A request-target as the two members that it is read into. */
+/** Splits a request-target into path and query. */
 export function splitTarget(target: string): Pick<Request, "path" | "query"> {
   const mark = target.indexOf("?");
   if (mark === -1) return { path: target, query: undefined };
   return { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
-/** Header field lines that are asked for when a response is serialized, each with its CRLF. */
+/** Header field lines that are only known when a response is serialized, each with its CRLF. */
 export interface LateFields {
-  /** False: not known yet, or never; the response must not leave. */
+  /** False if the lines are not known yet, or never will be; the response must not be sent. */
   readonly isKnown: boolean;
   readonly lines: string;
 }
 
 export interface Response {
   readonly status: number;
-  /** As the log names this response. */
+  /** The id of this response in the log. */
   readonly responseId: string;
   /**
-   * The header field lines as they are sent, each with its CRLF, without Content-Length, which the
-   * serializer writes. One text, since every request needs it and nobody takes it apart again.
+   * The header field lines as sent, each with its CRLF, without Content-Length, which the
+   * serializer writes. They are one text, since every response needs it and nothing parses it
+   * again.
    */
   readonly fields: string;
-  /** Further lines, known only when the response leaves. */
+  /** Further lines, known only when the response is sent. */
   readonly lateFields?: LateFields | undefined;
-  /** A string is sent as UTF-8. Empty for 204. */
+  /** The body; a string is sent as UTF-8. Empty for 204. */
   readonly body: string | Uint8Array;
 }
 
 /**
- * The bytes are not an AGTP message. Answered with 400 and this code, then the connection closes,
- * because nothing after the fault can be framed.
+ * Bytes that are not an AGTP message. They are answered with 400 and this code, then the connection
+ * closes, because nothing after the fault can be framed.
  */
 export interface WireFault {
   readonly kind: "wire-fault";
@@ -71,17 +72,17 @@ export type WireFaultCode =
 
 /** The limits of `[limits]` that the parser enforces; all in octets but headerCount. */
 export interface WireLimits {
-  /** The request line without its CRLF. */
+  /** The length of the request line without its CRLF. */
   readonly requestLineBytes: number;
-  /** All header field lines with their CRLFs, without the empty line. */
+  /** The length of all header field lines with their CRLFs, without the empty line. */
   readonly headerBytes: number;
   readonly headerCount: number;
   readonly bodyBytes: number;
 }
 
 /**
- * Every status that this server may send, and its text, which is informational on the wire. The only
- * place with status numbers and names together.
+ * Every status that this server may send, with its text, which is informational on the wire. The
+ * only list of status numbers and texts.
  */
 export const STATUS_TEXT = {
   200: "OK",
@@ -120,7 +121,7 @@ export const STATUS_TEXT = {
 
 export type Status = keyof typeof STATUS_TEXT;
 
-/** 1 for each: a number is found among them sooner than as the name of a member. */
+/** A table with 1 for each status, which is faster than a lookup by member name. */
 const IS_STATUS = new Uint8Array(600);
 for (const status of Object.keys(STATUS_TEXT)) IS_STATUS[Number(status)] = 1;
 
@@ -129,28 +130,28 @@ export function isStatus(value: number): value is Status {
   return IS_STATUS[value] === 1;
 }
 
-/** The statuses that mean the call did what it was asked to; 262 is a refusal, 261 is pending. */
+/** Tells whether a status means that the call did what it was asked to; 262 is a refusal, 261 is pending. */
 export function isSuccess(status: number): boolean {
   return status === 200 || status === 202 || status === 204 || status === 263;
 }
 
-/** True for a status of something that was done, or is under way; 262 asks for authority first. */
+/** Tells whether a status means that something was done or is running; 262 asks for authority first. */
 export function isDone(status: number): boolean {
   return status < 300 && status !== 262;
 }
 
-/** Codes of AGTP's own, which are operational signals and are always logged. */
+/** Tells whether a status is AGTP's own; these are operational signals and always logged. */
 export function isAgtpSpecific(status: number): boolean {
   return (status >= 261 && status <= 263) || (status >= 455 && status <= 464) || status >= 550;
 }
 
-/** A request as a client writes it: always three tokens and a Content-Length. */
+/** A request as a client writes it, always with three tokens and a Content-Length. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly path: string;
-  /** Without the "?". */
+  /** The query, without the "?". */
   readonly query?: string | undefined;
-  /** Without Content-Length. */
+  /** The header fields, without Content-Length. */
   readonly headers: readonly HeaderField[];
   readonly body: string | Uint8Array;
 }
@@ -158,8 +159,8 @@ export interface OutgoingRequest {
 const NO_CONTENT = 204;
 
 /**
- * Up to so much, a stream writes a text without a buffer being made of it first, which for a small
- * reply would cost more than the rest of serializing it.
+ * The length up to which a stream writes a text without allocating a buffer, which would cost more
+ * than the rest of serializing a small reply.
  */
 const MAX_TEXT_LENGTH = 16 * 1024;
 
@@ -171,8 +172,8 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
 );
 
 /**
- * All responses in one piece, so that answers to pipelined requests leave in one write. A text is
- * to be written as latin1: it stands for a batch that is small and has ASCII bodies only.
+ * Serializes responses in one piece, so that answers to pipelined requests are written at once. A
+ * text is to be written as latin1; it is returned for a small batch with ASCII bodies only.
  */
 export function serializeResponses(
   responses: readonly Response[],
@@ -186,10 +187,11 @@ export function serializeResponses(
   return bytes;
 }
 
-/** Undefined: some have a body that is not ASCII, which is looked at once for all of them. */
+/** Returns the batch as text; undefined if a body is not ASCII, which is checked once for all. */
 function asciiText(responses: readonly Response[]): string | undefined {
   let text = "";
-  // Apart from the heads, which are latin1 in any case: to look through their records took a sixtieth of a request.
+  // Bodies are joined separately, since heads are always latin1: scanning their records took a
+  // sixtieth of a request.
   let bodies = "";
   for (const response of responses) {
     const { body } = response;
@@ -203,15 +205,15 @@ function asciiText(responses: readonly Response[]): string | undefined {
   return Buffer.byteLength(bodies) === bodies.length ? text : undefined;
 }
 
-/** Makes a buffer of so many octets, of whatever content. */
+/** Allocates a buffer of uninitialized octets. */
 type Allocate = (octets: number) => Buffer;
 
-/** The head of a response, as latin1; its body is sent apart. */
+/** Serializes the head of a response as latin1; its body is sent separately. */
 export function serializeHead(response: Response): string {
   return responseHead(response, Buffer.byteLength(response.body));
 }
 
-/** One request in one buffer. */
+/** Serializes a request into one buffer. */
 export function serializeRequest(request: OutgoingRequest): Buffer {
   const { method, path, query, headers, body } = request;
   const target = query === undefined ? path : `${path}?${query}`;
@@ -224,8 +226,8 @@ export function serializeRequest(request: OutgoingRequest): Buffer {
 }
 
 /**
- * Header fields as they stand in a head, each on its line. Names and values are written as they are:
- * whoever takes one from outside checks it with `isToken` and `isFieldValue` first.
+ * Formats header field lines. Names and values are written as they are, so those from outside must
+ * be checked with `isToken` and `isFieldValue` first.
  */
 export function fieldLines(fields: Iterable<HeaderField>): string {
   let lines = "";
@@ -256,17 +258,17 @@ function responseHead({ status, fields, lateFields }: Response, bodyLength: numb
   return `${line}${fields}${late}${CONTENT_LENGTHS[bodyLength] ?? contentLength(bodyLength)}`;
 }
 
-/** The end of a head. */
+/** Returns the end of a head. */
 function contentLength(bodyLength: number): string {
   return `Content-Length: ${bodyLength}\r\n\r\n`;
 }
 
-/** Most bodies are short, and a head is written piece by piece. */
+/** Cached, since most bodies are short and a head is written piece by piece. */
 const CONTENT_LENGTHS: readonly string[] = Array.from({ length: 512 }, (_, bodyLength) =>
   flatText(contentLength(bodyLength)),
 );
 
-/** One allocation; a head and its ASCII body are written as one string. */
+/** Allocates once; a head and its ASCII body are written as one string. */
 function writeMessages(messages: readonly Outgoing[], allocate: Allocate): Buffer {
   let length = 0;
   for (const message of messages) length += message.head.length + message.bodyLength;

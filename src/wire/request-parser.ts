@@ -1,6 +1,6 @@
 /**
- * Bytes of a connection to requests: the request line is `AGTP/1.0 METHOD` or `AGTP/1.0 METHOD
- * TARGET`.   AGTP "Wire Format"
+ * Parses the bytes of a connection into requests: the request line is `AGTP/1.0 METHOD` or
+ * `AGTP/1.0 METHOD TARGET`.   AGTP "Wire Format"
  */
 import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
@@ -9,7 +9,7 @@ import { isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
 import type { Request, WireFault, WireLimits } from "./message.ts";
 import { MessageParser, type MessageRules, StartLineMemory } from "./message-parser.ts";
 
-/** The three things a request line says. */
+/** The parts of a request line. */
 interface RequestLine {
   readonly kind: "request-line";
   readonly method: string;
@@ -19,7 +19,7 @@ interface RequestLine {
 
 const VERSION = "AGTP/1.0";
 
-/** Any token, then any printable ASCII; but "#" may stand nowhere in the line. */
+/** Any token, then any printable ASCII except "#", which must not occur in the line. */
 const REQUEST_LINE = /^AGTP\/1\.0 [!$%&'*+\-.^_`|~0-9A-Za-z]+(?: [\x21\x22\x24-\x7e]+)?$/;
 
 /** Reads a request line without its CRLF, given as latin1. */
@@ -39,7 +39,7 @@ function parseRequestLine(line: string): RequestLine | WireFault {
   return { kind: "request-line", method, path, query: line.slice(mark + 1) };
 }
 
-/** Why a line is no request line; the wording is all that is left to decide. */
+/** Returns the reason why a line is invalid, in words. */
 function reason(line: string): string {
   if (line === "") return "the request line is empty";
   if (!/^[\x20-\x7e]*$/.test(line)) {
@@ -60,7 +60,7 @@ function invalid(message: string): WireFault {
   return { kind: "wire-fault", code: "invalid-request-line", message };
 }
 
-/** A request as it arrived; most are refused or answered without a look at some of it. */
+/** A request as received; its parts are decoded on demand, since most are not needed. */
 class ReceivedRequest implements Request {
   readonly method: string;
   readonly path: string;
@@ -112,9 +112,9 @@ const REQUEST_RULES: MessageRules<RequestLine, Request> = {
 };
 
 /**
- * Bytes of a connection to requests: the request line is `AGTP/1.0 METHOD` or `AGTP/1.0 METHOD
- * TARGET`. Whether the method exists and the path is well-formed is for the gates. After a fault
- * nothing more is read: answer it and close.   AGTP-API §6.1
+ * Parses the bytes of a connection into requests: the request line is `AGTP/1.0 METHOD` or
+ * `AGTP/1.0 METHOD TARGET`. The gates check the method and the path. After a fault nothing more is
+ * read: answer it and close.   AGTP-API §6.1
  */
 export class RequestParser extends MessageParser<RequestLine, Request> {
   constructor(limits: WireLimits) {

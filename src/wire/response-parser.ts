@@ -1,6 +1,7 @@
 /**
- * Bytes of a connection to responses, for clients. Unknown statuses, any text and repeated fields
- * are taken as they come; what cannot be framed is a fault.   AGTP "Wire Format"
+ * Parses the bytes of a connection into responses, for clients. Unknown statuses, any status text
+ * and repeated fields are accepted; a message that cannot be framed is a fault.   AGTP "Wire
+ * Format"
  */
 
 import { nameText } from "../base/kept-text.ts";
@@ -12,13 +13,13 @@ import { MessageParser, type MessageRules, StartLineMemory } from "./message-par
 /** A response as a client reads it. */
 export interface ReceivedResponse {
   readonly status: number;
-  /** Informational: nothing may be decided by it. */
+  /** The status text, which is informational only. */
   readonly statusText: string;
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
 }
 
-/** Generous, since an Attribution-Record alone may take kilobytes; but not without end. */
+/** Generous bounds, since an Attribution-Record alone may take kilobytes. */
 export const DEFAULT_RESPONSE_LIMITS: ResponseLimits = {
   headBytes: 256 * 1024,
   bodyBytes: 64 * 1024 * 1024,
@@ -39,7 +40,7 @@ const RESPONSE_RULES: MessageRules<StatusLine, ReceivedResponse> = {
   build: ({ status, statusText }, headers, body) => ({ status, statusText, headers, body }),
 };
 
-/** Bytes of a connection to responses. After a fault nothing more is read. */
+/** Parses the bytes of a connection into responses. After a fault nothing more is read. */
 export class ResponseParser extends MessageParser<StatusLine, ReceivedResponse> {
   constructor(limits: ResponseLimits = DEFAULT_RESPONSE_LIMITS) {
     super(RESPONSE_RULES, {
@@ -51,7 +52,7 @@ export class ResponseParser extends MessageParser<StatusLine, ReceivedResponse> 
   }
 }
 
-/** The two things a status line says. */
+/** The parts of a status line. */
 interface StatusLine {
   readonly kind: "status-line";
   readonly status: number;
