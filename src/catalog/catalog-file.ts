@@ -1,8 +1,7 @@
 /**
- * Reads a catalog file. Decides whether it is a catalog this server can validate against, and
- * answers with the catalog or with everything that is wrong with it; what is in a file never
- * throws. Any version of the catalog is accepted, and any subset that has the floor.
- * AGTP-API §3.1, §3.2, §4.1, §4.2
+ * Reads and checks a catalog file: returns the catalog or every problem with it, and never throws
+ * because of the file's content. Any version of the catalog is accepted, and any subset with the
+ * floor. AGTP-API §3.1, §3.2, §4.1, §4.2
  */
 import { readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
@@ -22,7 +21,7 @@ import {
   type Verb,
 } from "./catalog.ts";
 
-/** A catalog, unless one of the problems is an error. */
+/** The catalog, undefined if a problem is an error. */
 interface CatalogResult {
   readonly catalog: Catalog | undefined;
   readonly problems: readonly Problem[];
@@ -40,7 +39,7 @@ const MAX_VERSION_LENGTH = 64;
 const VERSION =
   /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
 
-/** Its path. */
+/** Returns the path of the shipped catalog. */
 export function shippedCatalogPath(): string {
   return shippedPath("catalog/methods.json");
 }
@@ -72,7 +71,7 @@ export function parseCatalog(text: string, file: string): CatalogResult {
   return { catalog: findings.hasErrors ? undefined : catalog, problems };
 }
 
-/** On one line, and with the line of the file where the parser knows the position alone. */
+/** Describes a JSON fault on one line, with the line of the file if the parser only gives an offset. */
 function describeJsonFault(error: unknown, text: string): string {
   const reason = reasonOf(error).replaceAll(/\s+/g, " ");
   const [, position] = / at position (\d+)$/.exec(reason) ?? [];
@@ -87,15 +86,12 @@ function refuseFile(file: string, message: string): CatalogResult {
 
 const MAX_PROBLEMS = 200;
 
-/**
- * Collects problems. Bounded, because the file may be hostile: past the limit they are only counted,
- * and nobody works out a hint for them.
- */
+/** Collects problems. The file may be hostile, so problems past the limit are only counted, and get no hint. */
 class Findings implements DocumentReader {
   readonly style: DocumentStyle = { ...JSON_STYLE, keyOf: TOML_STYLE.keyOf, text: "a sentence" };
   readonly #problems: Problem[] = [];
   #count = 0;
-  /** True when anything was found that stops the file from being used. */
+  /** True if a problem prevents the use of the file. */
   hasErrors = false;
 
   report({ clause: _, ...problem }: Remark): boolean {
@@ -105,12 +101,12 @@ class Findings implements DocumentReader {
     return true;
   }
 
-  /** The known name that another one may have been meant for. */
+  /** Suggests the known name that was probably meant. */
   hintFor(name: string, known: Iterable<string>): string | undefined {
     return this.#count >= MAX_PROBLEMS ? undefined : suggest(name, known);
   }
 
-  /** Everything found, in order; the last one counts what the limit left out. */
+  /** Lists the problems in order; the last one counts those past the limit. */
   list(file: string): readonly Problem[] {
     if (this.#count <= MAX_PROBLEMS) return this.#problems;
     const message = `${this.#count - MAX_PROBLEMS} more problems are not listed`;
@@ -129,7 +125,7 @@ function readCatalog(root: DocumentPlace, findings: Findings): Catalog {
   return { version, embedded, legacy, categories, verbs, has: (name) => verbs.has(name) };
 }
 
-/** Warns of every member that no reader looks at. */
+/** Warns of every member that is not read. */
 function warnOfUnknownKeys(
   place: DocumentPlace,
   known: readonly string[],
@@ -141,7 +137,7 @@ function warnOfUnknownKeys(
   }
 }
 
-/** The members of an object, in order. */
+/** Returns the members of an object, in order. */
 function readMembers(place: DocumentPlace, most: number): readonly DocumentPlace[] {
   const { names } = place;
   if (place.record() !== undefined && names.length > most) {
@@ -155,7 +151,7 @@ function expect(place: DocumentPlace, what: string): undefined {
   return place.fail(`${describeValue(place.value)}, expected ${what}`);
 }
 
-/** A semantic version.   AGTP-API §4.1 */
+/** Reads a semantic version.   AGTP-API §4.1 */
 function readVersion(place: DocumentPlace): string | undefined {
   const { value } = place;
   const isShort = typeof value === "string" && value.length <= MAX_VERSION_LENGTH;
@@ -177,7 +173,7 @@ function readCategories(place: DocumentPlace): ReadonlyMap<string, string> {
   return categories;
 }
 
-/** The verbs of a catalog, under `verbs` or, as some catalogs have it, `methods`. */
+/** Reads the verbs of a catalog, under `verbs` or, in some catalogs, `methods`. */
 function readVerbs(
   root: DocumentPlace,
   categories: ReadonlyMap<string, string>,
@@ -205,7 +201,7 @@ function readVerbs(
   return verbs;
 }
 
-/** Reports a name that is not among the known ones. */
+/** Reports an unknown name. */
 function checkKnown(
   place: DocumentPlace,
   where: string,
@@ -245,7 +241,7 @@ function readVerbCategories(
   findings: Findings,
 ): readonly string[] {
   const items = place.items("a list of categories");
-  // Without categories there is a problem already, and no use in repeating it for every verb.
+  // Without categories there is already a problem, which need not be repeated for each verb.
   if (items === undefined || categories.size === 0) return [];
   if (items.length === 0 || items.length > categories.size) {
     place.fail(`has ${items.length} members, expected 1 to ${categories.size}`);
@@ -262,7 +258,7 @@ function readVerbCategories(
   return [...names];
 }
 
-/** null says the same as absence; published catalogs write both. */
+/** Reads the deprecation; null means absence, since published catalogs write both. */
 function readDeprecation(entry: DocumentPlace): Partial<Verb> {
   const [deprecatedIn, removedIn] = ["deprecated_in", "removed_in"].map((name) => {
     const version = entry.at(name).optional;

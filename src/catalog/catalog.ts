@@ -1,12 +1,11 @@
 /**
- * The method catalog in memory: the curated vocabulary that a method name must come from, the
- * floor that every server supports, and the HTTP verbs that an operator may opt into. Decides what
- * a method name looks like and when a deprecation is announced; `catalog-file.ts` reads the file.
- * AGTP-API §3, §4
+ * The method catalog: the vocabulary of method names, the floor that every server supports, and the
+ * HTTP verbs that an operator may enable. It defines the form of a method name and when a
+ * deprecation is announced; `catalog-file.ts` reads the file. AGTP-API §3, §4
  */
 import { path, type Schema, table } from "../schema/section-field.ts";
 
-/** One word of the catalog; the last three are its deprecation metadata.   AGTP-API §4.2 */
+/** A verb of the catalog; the last three members are its deprecation.   AGTP-API §4.2 */
 export interface Verb {
   readonly name: string;
   readonly categories: readonly string[];
@@ -22,18 +21,18 @@ export interface LegacyVerb {
   readonly description: string;
 }
 
-/** One version of the catalog, valid as a whole. Order is the file's. */
+/** One valid version of the catalog, in the file's order. */
 export interface Catalog {
   readonly version: string;
   readonly embedded: readonly string[];
   readonly legacy: ReadonlyMap<string, LegacyVerb>;
   readonly categories: ReadonlyMap<string, string>;
   readonly verbs: ReadonlyMap<string, Verb>;
-  /** Tells whether the name is a verb of the catalog, deprecated or not. Legacy verbs are none. */
+  /** Tells whether a name is a verb of the catalog, deprecated or not; legacy verbs are not. */
   has(name: string): boolean;
 }
 
-/** The protocol floor by group; the groups inform, they decide nothing.   AGTP-API §3.1 */
+/** The protocol floor by group; the groups have no effect.   AGTP-API §3.1 */
 export const FLOOR_GROUPS = {
   cognitive: ["QUERY", "DISCOVER", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN", "PROPOSE"],
   mechanics: ["EXECUTE", "DELEGATE", "ESCALATE", "CONFIRM", "SUSPEND", "NOTIFY"],
@@ -43,7 +42,7 @@ export const FLOOR_GROUPS = {
 /** `cognitive`, `mechanics` or `lifecycle`. */
 type FloorGroup = keyof typeof FLOOR_GROUPS;
 
-/** The name of one of the 18 floor methods. */
+/** A floor method, one of 18. */
 type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
 
 /** The 18 methods that every server supports, group by group.   AGTP-API §3.1 */
@@ -55,8 +54,8 @@ const EXEMPT_FROM_LIFECYCLE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells whether a method is answered though the agent that calls it is suspended or retired: how else
- * would it come back?   AGTP "Agent Lifecycle"
+ * Tells whether a suspended or retired agent may still call a method, since it must be able to
+ * return.   AGTP "Agent Lifecycle"
  */
 export function isExemptFromLifecycle(method: string): boolean {
   return EXEMPT_FROM_LIFECYCLE.has(method);
@@ -70,12 +69,15 @@ export const METHOD_NAME_LENGTH = { min: 3, max: 32 } as const;
 
 const METHOD_NAME = /^[A-Z]{3,32}$/;
 
-/** Tells whether a name has the form of a method name; the catalog says if it is one.   §3.2 */
+/** Tells whether a name has the form of a method name; the catalog knows if it is one.   §3.2 */
 export function isMethodName(name: string): boolean {
   return METHOD_NAME.test(name);
 }
 
-/** In place of a catalog that cannot be read: any method may be of it, so that nothing is told that a whole one would not bear out. */
+/**
+ * Stands in for an unreadable catalog: every method is known, so that no problem is reported which
+ * a whole catalog would not confirm.
+ */
 export const UNREAD_CATALOG: Catalog = {
   version: "",
   embedded: FLOOR_METHODS,

@@ -1,10 +1,10 @@
-/** A method and a path: what an endpoint is named by, and a request asks for. */
+/** A method and a path, which identify an endpoint and are requested together. */
 export interface Pair {
   readonly method: string;
   readonly path: string;
 }
 
-/** A pair as text: one of them has one text. */
+/** Returns the text of a pair; it is unique. */
 export function pairText({ method, path }: Pair): string {
   return `${method} ${path}`;
 }

@@ -1,45 +1,46 @@
 /**
- * The path grammar: is a request path, or the path of an endpoint, well-formed and free of method
- * names? A method in a path would say a second time, and perhaps differently, what the request
- * line says. Answers 460 for a request and a problem for a template.   AGTP-API §5.1-5.3
+ * The path grammar: checks that a path of a request or an endpoint is well-formed and contains no
+ * method names. A method in a path would repeat, or contradict, the request line. A fault is a 460
+ * for a request and a problem for a template.   AGTP-API §5.1-5.3
  */
 import { clip, quoteValue } from "../base/json-value.ts";
 import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
 
-/** A breach of the grammar: the segment as it was written, and why. */
+/** A violation of the grammar: the segment as written, and the reason. */
 export interface PathFault {
   readonly segment: string;
   readonly message: string;
-  /** The message as JSON, where it is known. */
+  /** The message as JSON, if it is already encoded. */
   readonly messageText?: string;
 }
 
 /** Method names as the grammar compares them: lower case, without "-" and "_". */
 export type MethodNames = ReadonlySet<string>;
 
-// Both consume one character, or one encoded octet, a step: no input makes them backtrack further.
+// Each alternative consumes one character or one encoded octet, so that no input causes
+// backtracking.
 const LEGAL_PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
 const LEGAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*$/;
 const PARAMETER = /^\{[A-Za-z0-9_]+\}$/;
 const INCOMPLETE_ENCODING = /%(?![0-9A-Fa-f]{2})/;
-// Octets outside ASCII stay encoded: no method name has any.
+// Only encoded ASCII is decoded, since no method name has other characters.
 const ENCODED_ASCII = /%([2-7][0-9A-Fa-f])/g;
-/** In such a path a name may be written in more than its letters. */
+/** Characters that make a segment's bare name differ from its text. */
 const NOT_BARE = /[%\-_]/;
 const MAX_QUOTED_LENGTH = 64;
 
-/** The names that no segment may match: catalog, floor, HTTP verbs and the server's own. */
+/** Returns the names that no segment may match: catalog, floor, HTTP verbs and custom methods. */
 export function methodNames(catalog: Catalog, custom: readonly string[]): MethodNames {
   const names = [...catalog.verbs.keys(), ...catalog.embedded, ...HTTP_VERBS, ...custom];
   return new Set(names.filter(isMethodName).map(bareName));
 }
 
-/** Checks the path of a live request, where a parameter has become a value.   AGTP-API §5.1 */
+/** Checks the path of a request, whose parameters have become values.   AGTP-API §5.1 */
 export function checkPath(path: string, names: MethodNames): PathFault | undefined {
   return findFault(path, names, undefined);
 }
 
-/** Checks path after path against the same names. */
+/** Creates a check of many paths against the same names. */
 export function createPathCheck(names: MethodNames): (path: string) => PathFault | undefined {
   const outlines = outlinesOf(names);
   return (path) => findFault(path, names, outlines);
@@ -54,7 +55,7 @@ function findFault(
   if (structure !== undefined) return structure;
   if (!LEGAL_PATH.test(path)) return findIllegalSegment(path);
   const known = outlines === undefined || NOT_BARE.test(path) ? undefined : outlines;
-  // On the hot path of every request: no array of segments, only the one being looked at.
+  // The hot path of every request: segments are not collected in an array.
   let start = 1;
   while (start < path.length) {
     const slash = path.indexOf("/", start);
@@ -70,8 +71,8 @@ function findFault(
 }
 
 /**
- * Of names, their lengths with their first and last letters. Most segments look like none of them: to cut each out,
- * fold it and look it up took half of the check.
+ * Builds a table of the names' lengths with their first and last letters. Most segments match no
+ * entry; cutting out, folding and looking up each took half of the check.
  */
 function outlinesOf(names: MethodNames): Uint8Array {
   const outlines = new Uint8Array(OUTLINES);
@@ -81,14 +82,14 @@ function outlinesOf(names: MethodNames): Uint8Array {
 
 const OUTLINES = 1 << 15;
 
-/** Letters are told apart by five bits, in either case. */
+/** Five bits distinguish letters, in either case. */
 function outlineOf(text: string, start: number, end: number): number {
   const first = text.charCodeAt(start) & 31;
   const last = text.charCodeAt(end - 1) & 31;
   return (((end - start) & 31) << 10) | (first << 5) | last;
 }
 
-/** Checks the path that an endpoint registers, with whole segments as parameters.   §5.2, §5.3 */
+/** Checks the path of an endpoint, whose parameters are whole segments.   §5.2, §5.3 */
 export function checkTemplate(path: string, names: MethodNames): PathFault | undefined {
   const structure = checkStructure(path);
   if (structure !== undefined) return structure;
@@ -110,7 +111,7 @@ export function checkTemplate(path: string, names: MethodNames): PathFault | und
   return undefined;
 }
 
-/** The parameter names of a template, in order; parts that are no parameter are passed over. */
+/** Returns the parameter names of a template, in order. */
 export function templateParameters(path: string): readonly string[] {
   return path
     .split("/")
@@ -123,7 +124,7 @@ interface MethodSegment {
   readonly method: string;
 }
 
-/** Every segment of a path or a template that is a method name.   AGTP-API §5.1 */
+/** Returns every segment of a path or template that is a method name.   AGTP-API §5.1 */
 export function methodSegments(path: string, names: MethodNames): readonly MethodSegment[] {
   return path
     .split("/")
@@ -147,7 +148,7 @@ function checkStructure(path: string): PathFault | undefined {
   return undefined;
 }
 
-/** The first segment that is why `LEGAL_PATH` did not match. */
+/** Returns the first segment that `LEGAL_PATH` rejects. */
 function findIllegalSegment(path: string): PathFault {
   const segments = path.slice(1).split("/");
   return illegalSegment(segments.find((segment) => !LEGAL_SEGMENT.test(segment)) ?? path);
@@ -174,20 +175,23 @@ function templateFault(segment: string): PathFault {
 
 const IS_METHOD = "is the name of a method; methods belong on the request line";
 
-/** Of a legal segment, in which nothing needs an escape: to find that out costs as much as the rest of its refusal. */
+/**
+ * Builds the fault without escaping, since a legal segment needs none: checking costs as much as
+ * the rest of the refusal.
+ */
 function methodFault(segment: string): PathFault {
   const name = clip(segment, MAX_QUOTED_LENGTH);
   const message = `segment "${name}" ${IS_METHOD}`;
   return { segment, message, messageText: `"segment \\"${name}\\" ${IS_METHOD}"` };
 }
 
-/** Each step is skipped where it has nothing to do, which on a live path is nearly always. */
+/** Skips each step that has nothing to do, as for nearly every path. */
 function bareName(segment: string): string {
   let name = segment;
   if (name.includes("%")) name = name.replace(ENCODED_ASCII, decodeOctet);
   if (name.includes("-")) name = name.replaceAll("-", "");
   if (name.includes("_")) name = name.replaceAll("_", "");
-  // Lower-casing has a fast path in V8 that upper-casing lacks.
+  // V8 has a fast path for lower-casing, but not for upper-casing.
   return name.toLowerCase();
 }
 
