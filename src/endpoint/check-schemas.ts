@@ -1,6 +1,7 @@
 /**
- * Checks valid schemas for what no call could meet: an output that must have what it must not have, a
- * member that no value fits, and a member that reads as the envelope of a body.   AGTP-API §6.4, §13.3
+ * Checks valid schemas for requirements that no call can meet: an output that requires an
+ * undeclared member, a member that permits no value, and a member that is mistaken for a body's
+ * envelope.   AGTP-API §6.4, §13.3
  */
 
 import { joinKey } from "../base/dotted-key.ts";
@@ -13,11 +14,11 @@ import { declaredTypes, propertiesOf } from "./input-shape.ts";
 interface ServedSchemas {
   readonly file: string;
   readonly input: JsonSchema;
-  /** As it is enforced: closed where the server's policy says so. */
+  /** The output schema as enforced, closed if the server's policy says so. */
   readonly output: JsonSchema;
 }
 
-/** Everything that no call could meet; what only some calls meet is a warning. */
+/** Reports requirements that no call can meet; those that only some calls can are warnings. */
 export function checkServedSchemas({ file, input, output }: ServedSchemas): readonly Problem[] {
   return [
     ...checkClosed(file, output),
@@ -27,7 +28,7 @@ export function checkServedSchemas({ file, input, output }: ServedSchemas): read
   ];
 }
 
-/** An input is held against its own properties when its file is read. */
+/** Checks a closed output; an input's required members were checked when its file was read. */
 function checkClosed(file: string, output: JsonSchema): readonly Problem[] {
   if (output["additionalProperties"] !== false || output["patternProperties"] !== undefined) {
     return [];
@@ -54,7 +55,10 @@ function checkMembers(
   });
 }
 
-/** A body with no other members than those of an envelope is taken for one.   AGTP "Request Body" */
+/**
+ * Warns of an input that is taken for an envelope, since its body may have no other members.   AGTP
+ * "Request Body"
+ */
 function checkEnvelope(file: string, input: JsonSchema): readonly Problem[] {
   const { parameters } = recordIn(input["properties"]);
   if (parameters === undefined || !declaredTypes(parameters, input).has("object")) return [];

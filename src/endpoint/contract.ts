@@ -1,6 +1,6 @@
 /**
- * A contract: an endpoint that did not exist, negotiated by one agent and bound to it, to the recipe
- * version captured when it was made, and to its expiry.   AGTP-API §10.1.4, §10.5
+ * A contract: an endpoint negotiated by one agent and bound to that agent, to the plan captured
+ * when it was made, and to an expiry.   AGTP-API §10.1.4, §10.5
  */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
@@ -11,13 +11,13 @@ import type { Recipe } from "./recipe.ts";
 /** A contract's origin; the draft keeps `pre-registered` for a future one.   AGTP-API §10.1.6 */
 export type NegotiationOrigin = "rcns-gate" | "propose";
 
-/** The recipe a contract was made from, at the version it was then; absent for a passthrough. */
+/** The recipe that a contract was made from, with its version at that time; absent for a passthrough. */
 export interface RecipeLineage {
   readonly recipe_name: string;
   readonly recipe_version: string;
 }
 
-/** The endpoint as it was agreed upon; keys are the wire's own. */
+/** The agreed endpoint; keys are the wire's. */
 export interface ContractEndpoint {
   readonly method: string;
   readonly path: string;
@@ -31,35 +31,35 @@ export interface ContractEndpoint {
 }
 
 /**
- * `offered`: previewed by a 461 and not presented yet. `active`: agreed upon. `released`, `revoked`
- * and `expired` are over; what is remembered of them tells their owner so.
+ * The state of a contract. `offered`: previewed by a 461 and not presented yet. `active`: agreed.
+ * `released`, `revoked`, `expired`: ended, and remembered only to tell the owner so.
  */
 export type ContractState = "offered" | "active" | "released" | "revoked" | "expired";
 
 export interface Contract {
-  /** Opaque; also the value of the Contract-Synthesized header. */
+  /** The opaque id, which is also the value of the Contract-Synthesized header. */
   readonly synthesisId: string;
-  /** The only agent that it is for. */
+  /** The only agent that may use it. */
   readonly agentId: string;
   readonly endpoint: ContractEndpoint;
-  /** The plan that runs it, for its whole life. */
+  /** The plan that runs for its whole life. */
   readonly plan: Pick<Recipe, "name" | "version" | "steps" | "aggregation">;
   readonly lineage: RecipeLineage | undefined;
   /** 64 lower-case hex digits. */
   readonly contractHash: string;
   readonly origin: NegotiationOrigin;
-  /** The session that proposed it. */
+  /** The session in which it was proposed. */
   readonly sessionId: string | undefined;
   readonly isPersistent: boolean;
-  /** Milliseconds since the epoch. */
+  /** The time of issue, in milliseconds since the epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number;
   readonly state: ContractState;
-  /** Why it is over. */
+  /** The reason why it ended. */
   readonly reason?: string;
 }
 
-/** SHA-256 over the canonical form of the endpoint with its lineage.   AGTP-API §10.1.6 */
+/** Hashes the canonical form of the endpoint and its lineage with SHA-256.   AGTP-API §10.1.6 */
 export function hashContract(
   endpoint: ContractEndpoint,
   lineage: RecipeLineage | undefined,
@@ -68,7 +68,7 @@ export function hashContract(
   return hash("sha256", canonicalize(definition) ?? "");
 }
 
-/** A contract as DISCOVER /contracts lists it.   AGTP-API §5.8.7 */
+/** Returns a contract's entry in DISCOVER /contracts.   AGTP-API §5.8.7 */
 export function contractEntry(contract: Contract): Record<string, unknown> {
   return {
     synthesis_id: contract.synthesisId,
@@ -84,7 +84,7 @@ export function contractEntry(contract: Contract): Record<string, unknown> {
   };
 }
 
-/** A contract with all that INSPECT shows of it: the plan and the state too. */
+/** Returns a contract as INSPECT shows it, with its plan and state. */
 export function contractDetails(contract: Contract): Record<string, unknown> {
   const { plan, state, reason, endpoint, lineage } = contract;
   return {
@@ -102,12 +102,12 @@ export function contractDetails(contract: Contract): Record<string, unknown> {
   };
 }
 
-/** RFC 3339. */
+/** Formats a time as RFC 3339. */
 export function timestamp(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The definition of what was agreed upon, as registered ones have it.   AGTP-API §6.2, §10.7 */
+/** Returns the agreed endpoint in the form of a registered definition.   AGTP-API §6.2, §10.7 */
 export function contractDefinition(endpoint: ContractEndpoint, recipe = ""): EndpointDefinition {
   return {
     file: "",

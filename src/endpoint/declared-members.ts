@@ -1,7 +1,7 @@
 /**
- * The members that an input schema declares, found among the octets of a body. V8 keeps each name of a
- * member it meets, and the form of each object: a name that nobody has sent before costs it 1.2 µs when
- * it is parsed, and as much again when its object is looked at.   AGTP-API §13.2
+ * The members that an input schema declares, looked up by the octets of a body. V8 keeps every
+ * member name it parses and the shape of each object: a name that was never sent before costs 1.2
+ * µs to parse, and as much again when its object is checked.   AGTP-API §13.2
  */
 
 import { type JsonRecord, recordIn } from "../base/json-value.ts";
@@ -13,28 +13,28 @@ export const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   ...["method", "task_id", "session_id", "parameters", "context"],
 ]);
 
-/** Names that mean something in a body whatever its schema says. */
+/** Names with a meaning in any body, whatever its schema declares. */
 const RESERVED = [...ENVELOPE_KEYS, "endpoint", "name", "action"];
 
-/** Keywords beside which the name of a member that is not declared makes no difference to a verdict. */
+/** Keywords that make a verdict independent of the names of undeclared members. */
 const INDIFFERENT: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "additionalProperties", "$defs", "definitions"],
   ...["$id", "$schema", "$comment", "title", "description", "examples", "default", "deprecated"],
 ]);
 
-/** The first character of stand-ins; a schema that declares such a name has none. */
+/** The first character of stand-ins; a schema that declares such a name gets no stand-ins. */
 export const STAND_IN_MARK = "\u007f";
 
 const MAX_KEPT_OCTETS = 512;
 
 /**
- * The last body of a kind that a schema was asked about, by its octets: to parse one of a hundred and to judge
- * it takes 1 µs, to see that it says the same again a tenth.
+ * The last body of a kind, by its octets. Parsing and judging a body of a hundred octets takes 1
+ * µs, and recognising a repeated one a tenth of that.
  */
 class LastBody {
   #octets: Buffer | undefined;
   #length = -1;
-  /** How its octets were read. */
+  /** The encoding of its octets. */
   tag: string | undefined;
   value: unknown;
 
@@ -45,7 +45,7 @@ class LastBody {
     return true;
   }
 
-  /** A longer one is not kept. */
+  /** Keeps a body, unless it is too long. */
   keep(octets: Uint8Array, length: number, tag?: string, value?: unknown): void {
     if (length > MAX_KEPT_OCTETS) return;
     this.#octets ??= Buffer.allocUnsafeSlow(MAX_KEPT_OCTETS);
@@ -62,23 +62,26 @@ interface BesideQuery {
   readonly value: JsonRecord;
 }
 
-/** The names of one schema; their tables are made for the first body that is looked at. */
+/** The declared names of one schema; their tables are built for the first checked body. */
 export class DeclaredMembers {
   readonly #schema: JsonSchema;
   #names: ReadonlySet<string> | undefined;
   #table: ReadonlyMap<number, readonly Uint8Array[]> | undefined;
-  /** One with stand-ins, and its value, which nobody changes. */
+  /** The last body with stand-ins, and its value, which must not be changed. */
   readonly lastReplaced: LastBody = new LastBody();
-  /** One whose members are all declared, and its value: it comes again beside a query with a field that is not. */
+  /**
+   * The last body with declared members only, and its value, for a repetition with an undeclared
+   * query field.
+   */
   readonly lastClean: LastBody = new LastBody();
-  /** The value of one beside so many fields of a query that are not declared; nobody changes it. */
+  /** The last body merged with a number of undeclared query fields; its value must not be changed. */
   lastBeside: BesideQuery | undefined;
 
   private constructor(schema: JsonSchema) {
     this.#schema = schema;
   }
 
-  /** Undefined: what the schema says depends on the names of others. */
+  /** Returns the declared members; undefined if the schema's verdict depends on other names. */
   static of(schema: JsonSchema): DeclaredMembers | undefined {
     const { additionalProperties = true, properties } = schema;
     if (typeof additionalProperties !== "boolean") return undefined;
@@ -91,7 +94,7 @@ export class DeclaredMembers {
     return this.#known.has(name);
   }
 
-  /** As `has`, of a name without escapes in the octets of a body. */
+  /** Like `has`, for an unescaped name in the octets of a body. */
   hasOctets(bytes: Uint8Array, from: number, to: number): boolean {
     this.#table ??= tableOf(this.#known);
     const alike = this.#table.get(keyOf(bytes, from, to));
@@ -100,7 +103,7 @@ export class DeclaredMembers {
     return false;
   }
 
-  /** The first member of an object that is not one of them. */
+  /** Returns the first undeclared member of an object. */
   firstBeyond(value: JsonRecord): string | undefined {
     for (const name in value) if (!this.#known.has(name)) return name;
     return undefined;
@@ -122,13 +125,13 @@ function tableOf(names: ReadonlySet<string>): ReadonlyMap<number, readonly Uint8
   return table;
 }
 
-/** Its length, and its first and last octet. */
+/** Builds a key of the length, and the first and last octet. */
 function keyOf(bytes: Uint8Array, from: number, to: number): number {
   if (from === to) return 0;
   return ((to - from) << 16) | (bytes[from]! << 8) | bytes[to - 1]!;
 }
 
-/** Tells whether the octets of a range are these. */
+/** Tells whether a range has exactly these octets. */
 export function spells(octets: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from !== octets.length) return false;
   for (let at = 0; at < octets.length; at += 1) if (bytes[from + at] !== octets[at]) return false;

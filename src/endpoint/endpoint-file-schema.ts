@@ -1,7 +1,7 @@
 /**
- * An endpoint file, handler table included, as a schema for editors. Its tables of keys are those that the
- * readers know; what only a whole deployment can tell, such as a method that the catalog lacks, `agtpd --check`
- * tells. AGTP-API §5, §6, §12, §13.2
+ * The schema of an endpoint file for editors, including the handler table. Its key tables are those
+ * of the readers; `agtpd --check` reports problems that depend on the deployment, such as a method
+ * that the catalog lacks. AGTP-API §5, §6, §12, §13.2
  */
 import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import {
@@ -24,7 +24,7 @@ import {
 import { CAPABILITIES, IMPACTS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { BODY_FORMATS, RESPONSE_FORMATS, VALUE_STYLES } from "./upstream-format.ts";
 
-/** A text that is not blank, as the readers of these files take it: of any length, in several lines as well. */
+/** A non-blank text, as the file readers accept it: of any length, and possibly of several lines. */
 export function anyText(description: string): Schema {
   return { type: "string", description, pattern: "\\S", expected: "text" };
 }
@@ -33,7 +33,7 @@ function names(description: string, keys: Schema = {}): Schema {
   return optional(map(keys, { type: "string", pattern: "\\S" }, description));
 }
 
-/** A list in which nothing stands twice. */
+/** A list without duplicates. */
 export function distinct(items: Schema, description: string): Schema {
   return { ...optional(list(items, description)), uniqueItems: true };
 }
@@ -54,7 +54,7 @@ export const COMPOSITION_KEYS: Properties = {
   recipe: anyText("Name of the recipe"),
 };
 
-/** The keys of an external service that say how values are written. */
+/** The keys of an external service that set the encoding of values. */
 export const ENCODING_KEYS: Properties = {
   body_format: choice("json", BODY_FORMATS, "Format of the request body"),
   body_field: anyText("Input field whose value is the whole body"),
@@ -101,7 +101,7 @@ export const MCP_TOOL_KEYS: Properties = {
   }),
 };
 
-/** `[endpoint.handler]`: one of the kinds. */
+/** `[endpoint.handler]`, of one of the handler types. */
 const handlerSchema: Schema = {
   description: "Who answers: a function, a recipe, an HTTPS API or a tool of an MCP server",
   oneOf: [
@@ -112,7 +112,7 @@ const handlerSchema: Schema = {
   ],
 };
 
-/** The keys of a semantic block, all of them required.   §7.1 */
+/** The keys of a semantic block, which are all required.   §7.1 */
 export const SEMANTIC_KEYS: Properties = {
   intent: anyText("Purpose of a call, in a sentence"),
   actor: anyText("Who calls: agent, or another name"),

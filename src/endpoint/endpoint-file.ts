@@ -1,7 +1,6 @@
 /**
- * Reads an endpoint file. Decides whether it declares a whole endpoint, valid by every rule that
- * can be checked without loading handlers and recipes; answers with the definition, or with all
- * that is wrong. Whether the schemas themselves are valid is the schema compiler's to say.
+ * Reads an endpoint file. Checks every rule that needs neither handlers nor recipes, and returns
+ * the definition or all problems. The schemas themselves are checked by the schema compiler.
  * AGTP-API §5, §6, §13.2
  */
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
@@ -28,26 +27,26 @@ import { readSemanticBlock } from "./semantic-block.ts";
 
 /** The vocabulary and directory that an endpoint file is checked against. */
 export interface EndpointFileContext extends Vocabulary {
-  /** The deployment directory, absolute. */
+  /** The deployment directory, as an absolute path. */
   readonly directory: string;
-  /** The source of `${VAR}` in a handler table. */
+  /** The variables for `${VAR}` in a handler table. */
   readonly env: Environment;
 }
 
-/** The parts of a file that could be read, wherever it is wrong: what else is wrong with them can be told. */
+/** The readable parts of a faulty file, whose other problems can still be reported. */
 type EndpointParts = Partial<Pick<EndpointDefinition, "inputSchema" | "outputSchema" | "handler">>;
 
-/** The definition, or where one of the problems is an error, the parts that could be read. */
+/** The definition, or the readable parts if a problem is an error. */
 export interface EndpointFile {
   readonly definition?: EndpointDefinition;
   readonly parts?: EndpointParts;
-  /** The key in the file of what has a key in one of the schemas. */
+  /** Returns the file's key for a key of one of the schemas. */
   readonly keyInFile?: (key: string) => string;
   readonly problems: readonly Problem[];
 }
 
 const KEYS = Object.keys(ENDPOINT_KEYS);
-/** The types that the text of a path segment can become. */
+/** The types that the text of a path segment can be converted to. */
 const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ERROR_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
@@ -132,7 +131,7 @@ function readPath(endpoint: DocumentPlace, context: EndpointFileContext): string
   return path;
 }
 
-/** As other frameworks write parameters. */
+/** The form of parameters in other frameworks. */
 const COLON_PARAMETER = /(?<=\/):([A-Za-z0-9_]+)(?=\/|$)/g;
 
 function readToolName(place: DocumentPlace): string | undefined {
@@ -144,14 +143,14 @@ function readToolName(place: DocumentPlace): string | undefined {
 const EXPECTED_TOOL_NAME = 'expected at most 64 letters, digits, "_" and "-"';
 
 function checkReserved(endpoint: DocumentPlace, method: string, path: string): void {
-  // The other floor methods on "/" are what an operator's own endpoint takes the place of.
+  // An operator's endpoint may replace the other floor methods on "/".
   const fault = checkReservation(method, path, ["DISCOVER"]);
   if (fault === undefined) return;
   const hint = method === "DISCOVER" ? "only policies.builtins overrides a built-in" : undefined;
   endpoint.at("path").fail(fault, hint);
 }
 
-/** Every parameter of the path is a field of the input, and one that text can fill.   §5.3 */
+/** Checks that every path parameter is an input field of a type that text can represent.   §5.3 */
 function checkParameters(endpoint: DocumentPlace, path: string, inputSchema: JsonSchema): void {
   const properties = propertiesOf(inputSchema);
   for (const name of templateParameters(path)) {
@@ -164,13 +163,13 @@ function checkParameters(endpoint: DocumentPlace, path: string, inputSchema: Jso
     }
     const types = declaredTypes(properties[name], inputSchema);
     if (TEXT_TYPES.some((type) => types.has(type))) continue;
-    // A type that is none is the schema's fault, and told when it is compiled.
+    // An invalid type is reported when the schema is compiled.
     if (checkSchema(inputSchema, OPERATOR_SCHEMA_BOUNDS).length > 0) continue;
     endpoint.at("path").fail(`parameter ${quoteValue(name)} has a type that text cannot become`);
   }
 }
 
-/** `errors = []`, or `[endpoint.errors] list = []`; only beside field lists may they be absent. */
+/** Reads `errors = []`, or `[endpoint.errors] list = []`; only a file with field lists may omit both. */
 function readErrors(endpoint: DocumentPlace, isFieldList: boolean): readonly string[] {
   if (!endpoint.has("errors")) {
     if (!isFieldList)
@@ -191,10 +190,13 @@ function readErrors(endpoint: DocumentPlace, isFieldList: boolean): readonly str
 
 type Successor = NonNullable<EndpointDeprecation["successor"]>;
 
-/** Visible ASCII without the semicolon that separates the parts of the header. */
+/** Visible ASCII without the semicolon, which separates the parts of the header. */
 const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
 
-/** `[endpoint.deprecated]`, which becomes a header of every response; undefined: none, or a problem.   AGTP-API §6.5 */
+/**
+ * Reads `[endpoint.deprecated]`, which becomes a header of every response; undefined without it, or
+ * with a problem.   AGTP-API §6.5
+ */
 function readDeprecation(
   endpoint: DocumentPlace,
   vocabulary: Vocabulary,

@@ -1,10 +1,10 @@
 /**
- * The router: which endpoint serves a (method, path) pair, and which methods a path is known under.
- * A literal path wins, then the template with the fewest parameters; a parameter takes exactly one
- * segment, which must not be empty. Segments match as they are written, and a template takes none that
- * leads elsewhere without the encoding that it does not need. Two endpoints that could both claim one
- * request are refused at start-up. The cost of a lookup depends on how many forms templates have, not on
- * how many endpoints there are.   AGTP-API §5.4
+ * The router: finds the endpoint of a (method, path) pair, and the methods of a path. A literal
+ * path wins, then the template with the fewest parameters; a parameter matches exactly one
+ * non-empty segment. Segments are compared as written, but a template does not match a path that
+ * leads to another endpoint once needless percent-encoding is removed. Two endpoints that match the
+ * same request equally well are refused at start-up. A lookup's cost depends on the number of
+ * template forms, not of endpoints.   AGTP-API §5.4
  */
 
 import { setMember } from "../base/json-value.ts";
@@ -15,21 +15,21 @@ import type { Pair } from "../catalog/pair.ts";
 import { compileTemplate, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
 
-/** An endpoint that serves a request. */
+/** The endpoint that serves a request, with its path values. */
 interface RouteMatch<E> {
   readonly entry: E;
   /** Raw segments by parameter name; undefined for a literal path. */
   readonly values: Readonly<Record<string, string>> | undefined;
 }
 
-/** An entry that cannot be told apart from another one, which keeps its place. */
+/** An entry that conflicts with an earlier one, which stays. */
 interface RouteConflict<E> {
   readonly entry: E;
   readonly other: E;
   readonly message: string;
 }
 
-/** A registry, and the entries that it refused. */
+/** A registry, with the refused entries. */
 interface RegistryResult<E extends Pair> {
   readonly registry: EndpointRegistry<E>;
   readonly conflicts: readonly RouteConflict<E>[];
@@ -37,12 +37,12 @@ interface RegistryResult<E extends Pair> {
 
 const NONE: readonly string[] = [];
 
-/** Builds the registry. Of two entries in conflict the earlier one is served. */
+/** Builds the registry; the earlier of two conflicting entries is served. */
 export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryResult<E> {
   return atOnce(creatingRegistry(entries));
 }
 
-/** Builds the registry, an entry a step. */
+/** Builds the registry, one entry a step. */
 export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
@@ -67,9 +67,9 @@ function describeConflict(entry: Pair, other: Pair): string {
   return `${pair} and ${other.method} ${other.path} match the same paths equally well`;
 }
 
-/** The router; it never changes. */
+/** The router, which never changes. */
 export class EndpointRegistry<E extends Pair> {
-  /** The entries that are served, in their order. */
+  /** The served entries, in order. */
   readonly entries: readonly E[];
   readonly #literals: LiteralIndex<E>;
   readonly #templates: TemplateIndex<E>;
@@ -87,12 +87,12 @@ export class EndpointRegistry<E extends Pair> {
     return match?.values === undefined || this.#isPlain(match, method, path) ? match : undefined;
   }
 
-  /** The entry of a path without parameters. */
+  /** Returns the entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined {
     return this.#literals.find(method, path);
   }
 
-  /** Sorted; empty for an unknown path. Mostly the same list each time. */
+  /** Returns the methods of a path, sorted; empty for an unknown path. Usually the same list each time. */
   methodsFor(path: string): readonly string[] {
     const literal = this.#literals.methods(path);
     const segments = this.#segmentsOf(path);
@@ -110,13 +110,13 @@ export class EndpointRegistry<E extends Pair> {
     return found && { entry: found.entry, values: valuesOf(found.template, segments) };
   }
 
-  /** `/rooms/%61ll` is no way around `/rooms/all`, and what that asks for, to `/rooms/{id}`. */
+  /** Keeps `/rooms/%61ll` from reaching `/rooms/{id}` and so avoiding the rules of `/rooms/all`. */
   #isPlain({ entry }: RouteMatch<E>, method: string, path: string): boolean {
     const plain = plainPath(path);
     return plain === path || this.#match(method, plain)?.entry === entry;
   }
 
-  /** Undefined: no template has as many. What is not found is asked for twice, and taken apart once. */
+  /** Splits a path; undefined if no template has that many segments. Cached, since a miss asks twice. */
   #segmentsOf(path: string): readonly string[] | undefined {
     if (path === this.#path) return this.#segments;
     this.#path = path;
@@ -137,15 +137,15 @@ function valuesOf(
 }
 
 /**
- * Endpoints whose path has no parameters, by method, then by path. Among ten thousand of them
- * memory that nothing has touched lately costs time, so there are few maps beside the large one,
- * and paths are copied out of their files to lie together.   AGTP-API §5.4
+ * Endpoints with literal paths, by method, then by path. With ten thousand of them, untouched
+ * memory costs time, so there are few maps besides the large one, and paths are copied out of their
+ * files to lie close together.   AGTP-API §5.4
  */
 interface LiteralIndex<E> {
-  /** Adds an entry, unless its method and path are taken: by the entry it returns. */
+  /** Adds an entry, or returns the one that has its method and path. */
   add(method: string, path: string, entry: E): E | undefined;
   find(method: string, path: string): E | undefined;
-  /** Every method of the path, sorted; the same list each time. */
+  /** Returns the methods of a path, sorted; the same list each time. */
   methods(path: string): readonly string[];
 }
 
@@ -166,7 +166,7 @@ function createLiteralIndex<E>(): LiteralIndex<E> {
   };
 }
 
-/** The values that a template captures from a path, undecoded; undefined when it does not match. */
+/** Returns the path values of a template, undecoded; undefined if the path does not match. */
 export function matchTemplate(
   template: string,
   path: string,
@@ -182,7 +182,7 @@ export function matchTemplate(
   );
 }
 
-/** The segments of a request path; undefined when they are more than any template has. */
+/** Splits a request path; undefined if it has more than `max` segments. */
 function segmentsOf(path: string, max: number): readonly string[] | undefined {
   if (!path.startsWith("/")) return undefined;
   const segments: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * The two schemas of an endpoint, each as JSON Schema or as a field list, never as both. The input
- * is a closed object: a field that nobody declared is a caller's mistake.   AGTP-API §6.4, §13.3
+ * The two schemas of an endpoint, each written as JSON Schema or as a field list, never as both.
+ * The input is a closed object, since an undeclared field is a caller's mistake.   AGTP-API §6.4,
+ * §13.3
  */
 
 import { suggest } from "../base/close-matches.ts";
@@ -17,13 +18,13 @@ import { FIELD_KEYS } from "./endpoint-file-schema.ts";
 interface EndpointSchemas {
   readonly inputSchema: JsonSchema | undefined;
   readonly outputSchema: JsonSchema | undefined;
-  /** Neither is written as JSON Schema. */
+  /** True if neither is written as JSON Schema. */
   readonly isFieldList: boolean;
-  /** The key in the file of what has a key in one of the schemas: of a field list they are others. */
+  /** Returns the file's key for a key of one of the schemas, which differs for a field list. */
   keyInFile(key: string): string;
 }
 
-/** Reads both schemas. In a file of field lists an absent list is an empty one, even both of them. */
+/** Reads both schemas. In a file with field lists, an absent list is empty, and both may be. */
 export function readSchemas(
   endpoint: DocumentPlace,
   pathParameters: readonly string[],
@@ -57,7 +58,7 @@ function fieldsBySchemaKey(endpoint: DocumentPlace): ReadonlyMap<string, Documen
   return new Map(fields.reverse());
 }
 
-/** A keyword of a field's full schema is below `schema`, where it wins over the field's own. */
+/** Returns the file's key; a keyword in a field's `schema` wins over the field's own. */
 function fieldKey(key: string, fields: ReadonlyMap<string, DocumentPlace>): string {
   for (const [prefix, field] of fields) {
     const rest = key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
@@ -70,12 +71,12 @@ function fieldKey(key: string, fields: ReadonlyMap<string, DocumentPlace>): stri
   return key;
 }
 
-/** Files of field lists may have none at all, and name their errors in a block, or not at all. */
+/** Tells whether a file is of the form with field lists, by its errors: it has a table or none. */
 function isOfFieldLists(endpoint: DocumentPlace): boolean {
   return !endpoint.has("errors") || isTable(endpoint.at("errors").value);
 }
 
-/** Warns of an input without fields: where such files were first read, it takes any field. */
+/** Warns of an input without fields, since other implementations accept any field then. */
 function warnOfNoFields(endpoint: DocumentPlace, pathParameters: readonly string[]): void {
   const others = pathParameters.length === 0 ? "no members" : "no members but those of its path";
   const message = `is missing, and so is the output: the input takes ${others}`;
@@ -141,8 +142,8 @@ const KNOWN = Object.keys(FIELD_KEYS);
 const FIELD_TYPES = SCHEMA_TYPES.filter((type) => type !== "null");
 
 /**
- * `[[endpoint.input.required]]` and `[[endpoint.input.optional]]`; absent: no parameters at all. A
- * parameter of the path that is in neither list is a string: files of this form leave it out.
+ * Reads `[[endpoint.input.required]]` and `[[endpoint.input.optional]]`; without both there are no
+ * parameters. A path parameter in neither list is a string, since files of this form omit those.
  */
 function readInputFields(
   input: DocumentPlace | undefined,
@@ -167,7 +168,7 @@ function readInputFields(
   };
 }
 
-/** `[[endpoint.output]]`. */
+/** Reads `[[endpoint.output]]`. */
 function readOutputFields(endpoint: DocumentPlace): JsonSchema {
   const fields = new Map<string, JsonSchema>();
   for (const field of endpoint.at("output").records({ known: KNOWN })) readField(field, fields);
@@ -180,7 +181,7 @@ function readOutputFields(endpoint: DocumentPlace): JsonSchema {
   };
 }
 
-/** Adds one field; answers its name. */
+/** Reads one field into `fields` and returns its name. */
 function readField(field: DocumentPlace, fields: Map<string, JsonSchema>): string | undefined {
   const name = field.at("name").text();
   const schema = readFieldSchema(field);
@@ -202,7 +203,7 @@ function readFieldSchema(field: DocumentPlace): JsonSchema {
   };
 }
 
-/** A format that cannot be checked is a hint for people: files of this form have such. */
+/** Reads a format; an unknown one is only a hint for people, which files of this form contain. */
 function readFormat(field: DocumentPlace): string | undefined {
   const format = field.at("format").optional?.text();
   if (format === undefined || FORMATS.has(format)) return format;
@@ -219,7 +220,7 @@ function readType(field: DocumentPlace, own: JsonSchema): SchemaType | undefined
   return type;
 }
 
-/** The full schema that a field may carry besides. */
+/** Reads the full schema that a field may also have. */
 function readOwnSchema(field: DocumentPlace): JsonSchema {
   if (!field.has("schema")) return {};
   const raw = field.at("schema").value;

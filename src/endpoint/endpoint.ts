@@ -1,6 +1,6 @@
 /**
- * The endpoint primitive: a (method, path) pair with its semantic block, schemas, errors and
- * handler binding.   AGTP-API §6, §7, §12
+ * The endpoint primitive: a (method, path) pair with semantic block, schemas, errors and handler
+ * binding.   AGTP-API §6, §7, §12
  */
 import type { JsonSchema } from "../schema/json-schema.ts";
 
@@ -26,19 +26,19 @@ export const IMPACTS = ["informational", "reversible", "irreversible"] as const;
 /** The lasting effect of a call. */
 export type Impact = (typeof IMPACTS)[number];
 
-/** The structural metadata block of §7; keys are the wire's own. */
+/** The semantic block of §7; keys are the wire's. */
 export interface SemanticBlock {
   readonly intent: string;
   readonly actor: string;
   readonly outcome: string;
   readonly capability: Capability;
-  /** 0 to 1. */
+  /** The confidence, from 0 to 1. */
   readonly confidence: number;
   readonly impact: Impact;
   readonly is_idempotent: boolean;
 }
 
-/** Per-endpoint deprecation, §6.5; keys are the wire's own. */
+/** The deprecation of an endpoint, §6.5; keys are the wire's. */
 export interface EndpointDeprecation {
   readonly deprecated_in: string;
   readonly removed_in?: string;
@@ -48,7 +48,7 @@ export interface EndpointDeprecation {
 /** A function of a handler module.   §12.2 */
 export interface RegisteredFunctionBinding {
   readonly type: "registered_function";
-  /** Dotted path: `a.b.c` is export `c` of module `a/b` under the handlers root. */
+  /** The dotted path: `a.b.c` is export `c` of module `a/b` under the handlers root. */
   readonly function: string;
 }
 
@@ -58,7 +58,7 @@ export interface CompositionBinding {
   readonly recipe: string;
 }
 
-/** The HTTP methods an external service may be called with.   §12.3 */
+/** The HTTP methods that an external service may be called with.   §12.3 */
 export const UPSTREAM_METHODS = [
   "GET",
   "POST",
@@ -81,43 +81,43 @@ export const UPSTREAM_ERRORS = [
 ] as const;
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number];
 
-/** An external service as loaded: `${VAR}` replaced, the CA read. */
+/** An external service as loaded: `${VAR}` is substituted, and the CA is read. */
 export interface ExternalServiceBinding {
   readonly type: "external_service";
-  /** https URL; `{name}` is taken from the input and percent-encoded. */
+  /** The https URL; `{name}` is replaced by the percent-encoded input field. */
   readonly url: string;
   readonly method: UpstreamMethod;
   readonly timeoutMs: number;
-  /** PEM text to trust instead of the system's CAs. */
+  /** The CAs to trust instead of the system's, as PEM text. */
   readonly ca?: string;
   readonly maxResponseBytes: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** AGTP field -> upstream query parameter. */
+  /** Upstream query parameters by AGTP field. */
   readonly query: Readonly<Record<string, string>>;
-  /** AGTP name -> upstream name. */
+  /** Upstream names by AGTP name. */
   readonly inputTransform: Readonly<Record<string, string>>;
-  /** AGTP name -> upstream name; inverted on the way back. */
+  /** Upstream names by AGTP name, which are mapped back in answers. */
   readonly outputTransform: Readonly<Record<string, string>>;
-  /** Upstream HTTP status as a string -> declared error. */
+  /** Declared errors by upstream HTTP status, as a string. */
   readonly errorMap: Readonly<Record<string, string>>;
-  /** Absent: JSON both ways, no field in a header, lists by repetition. */
+  /** Absent for the default: JSON both ways, no fields in headers, lists by repetition. */
   readonly encoding?: UpstreamEncoding;
 }
 
-/** The sixth upstream error, of tools whose definition is another one than was reviewed. */
+/** A sixth upstream error, for a tool whose definition differs from the reviewed one. */
 export const DEFINITION_CHANGED = "upstream_definition_changed";
 
-/** A tool of an MCP server; the manifest calls it an external service.   §12.3 */
+/** A tool of an MCP server, which the manifest calls an external service.   §12.3 */
 export interface McpToolBinding {
   readonly type: "mcp_tool";
   /** The name of a `[[mcp.servers]]`. */
   readonly server: string;
   readonly tool: string;
-  /** The pin: `sha256:` of the reviewed definition. */
+  /** The pin: the `sha256:` digest of the reviewed definition. */
   readonly definition: string;
-  /** The tool's arguments, `{field}` standing for the input's; absent: the input itself. */
+  /** The template of the tool's arguments, with `{field}` for input fields; absent for the input itself. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** `tool_error` -> declared error. */
+  /** The declared error of `tool_error`. */
   readonly errorMap: Readonly<Record<string, string>>;
 }
 
@@ -128,23 +128,23 @@ export type HandlerBinding =
   | ExternalServiceBinding
   | McpToolBinding;
 
-/** One endpoint as its file declares it, validated but not yet bound. */
+/** An endpoint as its file declares it, validated but not bound yet. */
 export interface EndpointDefinition {
   /** The declaring file, relative to the deployment directory; "" for a built-in. */
   readonly file: string;
   readonly method: string;
-  /** A path template: `/customers/{customer_id}`. */
+  /** The path template, such as `/customers/{customer_id}`. */
   readonly path: string;
   readonly description: string;
   readonly namespace?: string;
-  /** The name of the tool that it is for MCP clients; else one is derived. */
+  /** The tool name for MCP clients; derived if absent. */
   readonly tool?: string;
   readonly semantic: SemanticBlock;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   readonly errors: readonly string[];
   readonly requiredScopes: readonly string[];
-  /** Set: each call needs this approval, whatever the rules of the server say. */
+  /** Set if each call needs this approval, regardless of the server's rules. */
   readonly approval?: "operator";
   readonly deprecated?: EndpointDeprecation;
   readonly handler: HandlerBinding;

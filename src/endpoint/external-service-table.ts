@@ -1,7 +1,7 @@
 /**
- * Reads the handler table of an external service. Refused: anything but https, an input field in
- * the host, credentials in the URL, names that collide, and errors that are not declared.
- * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
+ * Reads the handler table of an external service. Refuses other schemes than https, an input field
+ * in the host, credentials in the URL, colliding names and undeclared errors. `${VAR}` is
+ * substituted in url, headers, query and ca.   AGTP-API §12.3
  */
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
@@ -22,9 +22,9 @@ import {
   urlFields,
 } from "./upstream-table.ts";
 
-/** The surroundings that the handler table is checked against. */
+/** The context that a handler table is checked against. */
 export interface HandlerContext {
-  /** Absolute; the CA file is relative to it. */
+  /** The deployment directory, absolute; the CA file is relative to it. */
   readonly directory: string;
   readonly environment: Environment;
   readonly inputSchema: JsonSchema;
@@ -37,7 +37,7 @@ const MAX_TIMEOUT_SECONDS = 86_400;
 const DEFAULT_MAX_RESPONSE_BYTES = 1_048_576;
 const MAX_RESPONSE_BYTES = 1_073_741_824;
 
-/** The binding, or nothing and problems. */
+/** Reads the binding; undefined with problems. */
 export function readExternalService(
   endpoint: DocumentPlace,
   context: HandlerContext,
@@ -77,7 +77,7 @@ export function readExternalService(
   };
 }
 
-/** Reports the errors of a handler with an upstream that its endpoint does not declare. */
+/** Reports the upstream errors that an endpoint does not declare. */
 export function requireUpstreamErrors(
   endpoint: DocumentPlace,
   errors: readonly string[],
@@ -89,7 +89,7 @@ export function requireUpstreamErrors(
   endpoint.at("errors").fail(`must include ${missing.join(", ")}`, hint);
 }
 
-/** A text with its variables replaced. */
+/** Substitutes the variables of a text. */
 function substitute(place: DocumentPlace, environment: Environment): string | undefined {
   const text = place.text();
   if (text === undefined) return undefined;
@@ -174,7 +174,10 @@ function readQuery(
   return Object.fromEntries(names);
 }
 
-/** A name that no field has changes nothing; files of the reference implementation may have such. */
+/**
+ * Reads the input names; an unknown field has no effect, and occurs in files of the reference
+ * implementation.
+ */
 function readInputTransform(
   table: DocumentPlace,
   { inputSchema }: HandlerContext,
@@ -190,7 +193,7 @@ function readInputTransform(
   return transform;
 }
 
-/** The fields of the input that neither the URL nor the query takes. */
+/** Returns the input fields that neither the URL nor the query uses. */
 function bodyFields(
   { inputSchema }: HandlerContext,
   taken: ReadonlySet<string>,

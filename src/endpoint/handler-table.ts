@@ -1,7 +1,6 @@
 /**
- * Reads `[endpoint.handler]`: which of the kinds realises the endpoint, and everything that
- * its kind needs. What a function or a recipe resolves to is decided where handlers are bound.
- * AGTP-API §12
+ * Reads `[endpoint.handler]`: the handler type, and everything that the type needs. Functions and
+ * recipes are resolved when handlers are bound. AGTP-API §12
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
@@ -28,12 +27,12 @@ const HANDLER_TYPES = [
   "mcp_tool",
 ] as const;
 const COMPOSITION_ERROR = "composition_failed";
-/** `a.b.c`: at least a module and an export, each part an identifier. */
+/** The form `a.b.c`: at least a module and an export, each part an identifier. */
 const FUNCTION = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/;
-/** `process:function` */
+/** The form `process:function`. */
 const PROCESS_FUNCTION = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\s\p{Cc}]{1,256}$/u;
 
-/** The binding, or nothing and problems. */
+/** Reads the binding; undefined with problems. */
 export function readHandler(
   endpoint: DocumentPlace,
   context: HandlerContext,
@@ -81,9 +80,8 @@ const PIN = /^sha256:[0-9a-f]{64}$/;
 const TOOL_ERROR = "tool_error";
 
 /**
- * Reads the handler table of an MCP server's tool. Refused: a pin that is none, arguments that name
- * no field of the input, and errors that are not declared. Whether the server is configured is
- * decided where handlers are bound.   AGTP-API §12.3
+ * Reads the handler table of an MCP tool. Refuses an invalid pin, arguments from unknown input
+ * fields and undeclared errors. The server is looked up when handlers are bound.   AGTP-API §12.3
  */
 function readMcpTool(endpoint: DocumentPlace, context: HandlerContext): McpToolBinding | undefined {
   const table = endpoint.at("handler").record(Object.keys(MCP_TOOL_KEYS));
@@ -131,7 +129,7 @@ function readArguments(
   return Object.fromEntries(values);
 }
 
-/** `tool_error` is its one key: a tool has no statuses. */
+/** Reads the error map, whose only key is `tool_error`, since a tool has no statuses. */
 function readToolErrors(
   table: DocumentPlace,
   errors: readonly string[],
@@ -158,7 +156,7 @@ const TRANSFORMS: readonly OlderName[] = [
   ["output_map", "output_transform"],
 ];
 
-/** The file with the keys of its handler under their newer names, and what is to be said of them. */
+/** Renames the older keys of a handler in a file, and reports each. */
 export function readOlderHandlerKeys(
   root: TomlTable,
   file: string,
@@ -184,7 +182,7 @@ export function readOlderHandlerKeys(
   return { table: { ...root, endpoint: renamed }, problems };
 }
 
-/** Elsewhere they are unknown keys. */
+/** Returns the older names of a handler type; for other types they are unknown keys. */
 function olderNames(type: unknown): readonly OlderName[] {
   const reference = REFERENCES.get(type);
   if (reference === undefined) return [];

@@ -1,6 +1,6 @@
 /**
- * The declared types of an input's members, worked out once per endpoint, so that text from a path
- * or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
+ * The declared types of an input's members, computed once per endpoint, by which text from a path
+ * or query is converted to a number or boolean.   AGTP-API §5.3, §5.5
  */
 import { isRecord, listIn, recordIn } from "../base/json-value.ts";
 import { addUnder } from "../base/listed.ts";
@@ -10,17 +10,17 @@ import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../schema/schema-vo
 import { textPattern } from "../schema/text-pattern.ts";
 import { DeclaredMembers } from "./declared-members.ts";
 
-/** The types that text is coerced to. */
+/** The types that text can be converted to. */
 export type ScalarType = "boolean" | "integer" | "number";
 
-/** The members that are no text, by name, with what their text may turn into. */
+/** The types of an input's members; `scalars` has those that text is converted to, by name. */
 export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
-  /** The members that are lists, with the types that the text of an item may turn into. */
+  /** The list members, with the types that an item's text is converted to. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
-  /** As `scalars`, of a member that only patterns declare; undefined: no pattern declares any. */
+  /** Like `scalars`, for members that only patterns declare; undefined without such patterns. */
   readonly patterned: ((name: string) => readonly ScalarType[] | undefined) | undefined;
-  /** The declared members; undefined: what the schema says depends on the names of others. */
+  /** The declared members; undefined if the schema's verdict depends on other names. */
   readonly declared: DeclaredMembers | undefined;
 }
 
@@ -29,8 +29,9 @@ const ALL_TYPES: ReadonlySet<SchemaType> = new Set(SCHEMA_TYPES);
 const MAX_STEPS = 32;
 
 /**
- * The shape of an input schema. A member that may be a string is left alone. No pattern of a stranger's is matched
- * beside the check of the schema, which bounds what it costs.
+ * Computes the shape of an input schema; members that may be strings are not converted. Patterns
+ * are used only if the schema is the operator's, since the cost of another author's patterns is
+ * bounded only within the schema check.
  */
 export function inputShape(schema: JsonSchema, isOperators = false): InputShape {
   const scalars = new Map<string, readonly ScalarType[]>();
@@ -63,7 +64,10 @@ function patternedScalars(
   };
 }
 
-/** The schema of each member: its own, or that of what the schema is put together of. Each is looked at once. */
+/**
+ * Collects the schemas of each member, from the schema itself and the schemas it combines. Each
+ * schema is visited once.
+ */
 export function membersOf(
   schema: unknown,
   keyword: "properties" | "patternProperties",
@@ -110,18 +114,18 @@ function itemScalars(property: unknown, root: JsonSchema): readonly ScalarType[]
   return isRecord(list) ? scalarsOf(declaredTypes(list["items"], root)) : [];
 }
 
-/** The `properties` of a schema, by name. */
+/** Returns the `properties` of a schema, by name. */
 export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   const { properties } = schema;
   return recordIn(properties);
 }
 
-/** The types a schema lets a value have, as far as `type`, `const`, `enum` and references say. */
+/** Returns the types that a schema permits, as far as `type`, `const`, `enum` and references tell. */
 export function declaredTypes(schema: unknown, root: JsonSchema): ReadonlySet<SchemaType> {
   return typesWithin(schema, root, new Map(), 0);
 }
 
-/** Each schema is looked at once: its author may be a stranger, and it may lead to itself in many ways. */
+/** Visits each schema once: a hostile one may refer to itself in many ways. */
 function typesWithin(
   schema: unknown,
   root: JsonSchema,
@@ -131,7 +135,7 @@ function typesWithin(
   if (!isRecord(schema) || steps > MAX_STEPS) return ALL_TYPES;
   const before = known.get(schema);
   if (before !== undefined) return before;
-  // It says nothing about itself while it is being looked at.
+  // A schema does not restrict itself during its own visit.
   known.set(schema, ALL_TYPES);
   const typesOf = (inner: unknown): ReadonlySet<SchemaType> =>
     typesWithin(inner, root, known, steps + 1);
@@ -159,7 +163,7 @@ function namedTypes(type: unknown): ReadonlySet<SchemaType> {
   return new Set(SCHEMA_TYPES.filter((word) => named.includes(word)));
 }
 
-/** Every integer is a number. */
+/** Tells whether a limit permits a type; every integer is a number. */
 function allows(limit: ReadonlySet<SchemaType>, type: SchemaType): boolean {
   return limit.has(type) || (type === "integer" && limit.has("number"));
 }

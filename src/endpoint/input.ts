@@ -1,8 +1,8 @@
 /**
- * The input of an invocation: the body's JSON object, out of the envelope that some clients put their
- * parameters in, merged with query and path values into the one object that the input schema judges. Path
- * values win over the body, the body wins over the query. What is malformed is undefined, or an answer in
- * words; 400 and 422 are the gate's to give.   AGTP "Request Body", AGTP-API §5.3, §5.5, §6.4
+ * The input of a call: the body's JSON object, without its envelope if it has one, merged with
+ * query and path values into the object that the input schema checks. Path values win over the
+ * body, which wins over the query. Malformed input yields undefined or a message; the gates answer
+ * 400 and 422.   AGTP "Request Body", AGTP-API §5.3, §5.5, §6.4
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { escapeToken } from "../base/dotted-key.ts";
@@ -23,24 +23,24 @@ import { ENVELOPE_KEYS } from "./declared-members.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 
-/** How to read a body that is not read as any other. */
+/** Options for reading a body. */
 interface BodyReading {
-  /** Members whose reader refuses by itself what is too deep: they keep as much as shows that. */
+  /** Members whose reader checks the depth itself; they are cut off just beyond the limit. */
   readonly deepMembers?: ReadonlySet<string> | undefined;
-  /** Its sender has sent what is no JSON, which is said without a throw. */
+  /** True if the sender has sent invalid JSON before, which is then found without an exception. */
   readonly isDoubtful?: boolean;
-  /** The body as text, where it is ASCII and short. */
+  /** The body as text, if it is ASCII and short. */
   readonly text?: string | undefined;
-  /** Gives members stand-ins for names that nobody declared. */
+  /** Replaces undeclared names by stand-ins. */
   readonly undeclared?: UndeclaredMembers | undefined;
 }
 
-/** A body as a JSON object, or why it is none. */
+/** The JSON object of a body, or the reason why it is none. */
 type ParsedBody =
   | { readonly kind: "ok"; readonly value: JsonRecord }
   | { readonly kind: "invalid"; readonly message: string };
 
-/** The task and the session that a body names. */
+/** The task and session that a body names. */
 export interface Identifiers {
   readonly taskId?: string;
   readonly sessionId?: string;
@@ -54,12 +54,12 @@ interface Unwrapped extends Identifiers {
 /** The message about a body that cannot be parsed. */
 export const NO_JSON = "the body is not JSON";
 
-/** A body is cut off where it is too deep wherever its envelope puts it. */
+/** The depth at which a body is cut off, with room for its envelope. */
 const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, cutDepth: REQUEST_BOUNDS.depth + 16 };
 
 /**
- * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
- * 50,000 values in all. An empty body is `{}`.
+ * Reads a body: UTF-8, a JSON object, at most 64 levels deep, with at most 10,000 members and
+ * 50,000 values. An empty body is `{}`.
  */
 export function parseBody(
   bytes: Uint8Array,
@@ -84,7 +84,7 @@ export function parseBody(
   return isBeyond ? tooMuch("depth") : parsed(value);
 }
 
-/** Undefined is what is no JSON. */
+/** Checks a parsed body; undefined is invalid JSON. */
 function parsed(value: unknown): ParsedBody {
   if (isRecord(value)) return { kind: "ok", value };
   if (value === undefined) return invalid(NO_JSON);
@@ -96,7 +96,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** ASCII, which most bodies are, decodes several times faster than other UTF-8. */
+/** Returns the encoding; most bodies are ASCII, which decodes several times faster as latin1. */
 function encodingOf(buffer: Buffer): BodyEncoding | undefined {
   if (isAscii(buffer)) return "latin1";
   return isUtf8(buffer) ? "utf8" : undefined;
@@ -110,11 +110,11 @@ function tooMuch(excess: JsonExcess): ParsedBody {
   return invalid(`the body ${excessInWords(excess, BOUNDS)}`);
 }
 
-/** The bytes without what is in the brackets of the last level: parsing half a million takes a second. */
+/** Removes the content of brackets at the cut depth, since parsing half a million of them takes a second. */
 function cutDeep(bytes: Uint8Array, cuts: readonly number[]): Uint8Array {
   const kept: Uint8Array[] = [];
   let from = 0;
-  // A bracket that is never closed keeps what is in it.
+  // A bracket that is never closed keeps its content.
   for (let at = 1; at < cuts.length; at += 2) {
     kept.push(bytes.subarray(from, cuts[at - 1]));
     from = cuts[at] ?? from;
@@ -123,9 +123,9 @@ function cutDeep(bytes: Uint8Array, cuts: readonly number[]): Uint8Array {
 }
 
 /**
- * Takes a body out of its envelope, if it is in one: `parameters` is an object, and the body names
- * the method of the request line or holds nothing that an envelope would not. The method of the
- * request line is authoritative, whatever the body says.   AGTP "Request Body"
+ * Removes the envelope of a body, if it has one: `parameters` is an object, and the body names the
+ * request line's method or has only an envelope's members. The request line's method is
+ * authoritative.   AGTP "Request Body"
  */
 export function unwrapEnvelope(value: JsonRecord, method: string): Unwrapped {
   const { parameters } = value;
@@ -133,7 +133,7 @@ export function unwrapEnvelope(value: JsonRecord, method: string): Unwrapped {
   return { parameters, ...identifiersIn(value) };
 }
 
-/** The identifiers among the members of an object; what is no text is none. */
+/** Returns the identifiers of an object; only texts count. */
 export function identifiersIn({ task_id: taskId, session_id: sessionId }: JsonRecord): Identifiers {
   return {
     ...(typeof taskId === "string" ? { taskId } : {}),
@@ -142,11 +142,11 @@ export function identifiersIn({ task_id: taskId, session_id: sessionId }: JsonRe
 }
 
 function isEnvelope(value: JsonRecord, method: string): boolean {
-  // A proposal may have `parameters` of its own: those of what it proposes.   AGTP-API §10.4
+  // A proposal may have `parameters` of its own, for the proposed endpoint.   AGTP-API §10.4
   if (method === "PROPOSE" && (Object.hasOwn(value, "endpoint") || Object.hasOwn(value, "name"))) {
     return false;
   }
-  // So has an action.   AGTP "EXECUTE"
+  // An action may, too.   AGTP "EXECUTE"
   if (method === "EXECUTE" && Object.hasOwn(value, "action")) return false;
   const named = value["method"];
   if (typeof named === "string" && named.toUpperCase() === method.toUpperCase()) return true;
@@ -156,8 +156,8 @@ function isEnvelope(value: JsonRecord, method: string): boolean {
 const MAX_QUERY_FIELDS = 1024;
 
 /**
- * Reads a query string: percent-decoded, a plus is a plus, the last value of a repeated key counts.
- * Undefined: malformed encoding, not UTF-8, or more than 1024 fields.
+ * Parses a query string: percent-decoded, a plus stays a plus, and the last value of a repeated key
+ * counts. Undefined for a malformed encoding, invalid UTF-8 or more than 1024 fields.
  */
 export function parseQuery(query: string): Map<string, string> | undefined {
   const fields = new Map<string, string>();
@@ -174,7 +174,7 @@ export function parseQuery(query: string): Map<string, string> | undefined {
   return fields;
 }
 
-/** False: its encoding is malformed. */
+/** Adds a field; false if its encoding is malformed. */
 function addField(fields: Map<string, string>, part: string): boolean {
   const equals = part.indexOf("=");
   const name = decodePart(equals === -1 ? part : part.slice(0, equals));
@@ -184,7 +184,7 @@ function addField(fields: Map<string, string>, part: string): boolean {
   return true;
 }
 
-/** Decodes captured segments once; answers the raw segment that cannot be decoded. */
+/** Decodes path values once; returns the raw segment that cannot be decoded. */
 export function decodeValues(
   values: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | string | undefined {
@@ -200,10 +200,10 @@ export function decodeValues(
 }
 
 /**
- * Merges decoded path values, body and query. Texts from the path and the query become what their
- * schema declares; a text that does not fit stays one, and validation reports it. The body's own
- * values are never changed, and without path and query the body itself is the input. A query may be
- * given stand-ins for names that nobody declared, as its body.
+ * Merges decoded path values, body and query. Texts from path and query are converted to their
+ * declared types; one that does not fit stays a text for validation to report. The body's values
+ * are never changed, and without path and query the body itself is the input. Undeclared query
+ * fields get stand-ins if the body's do.
  */
 export function mergeInput(
   shape: InputShape,
@@ -242,7 +242,7 @@ function mergeAll(
   return merged;
 }
 
-/** The value that a text of the path or the query becomes. */
+/** Converts a text of path or query to its declared type. */
 export function coerce(shape: InputShape, name: string, text: string): unknown {
   const types = typesOf(shape, name);
   return types === undefined ? text : coerceText(text, types);
@@ -258,10 +258,10 @@ function typesOf(
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Coerces a text to one of the declared types; one that fits none stays a text. */
+/** Converts a text to one of the declared types; one that fits none stays a text. */
 export function coerceText(text: string, types: readonly ScalarType[]): unknown {
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
-  // An integer beyond 2^53 may silently become another one; 6.02e23 is no more than it says.
+  // An integer beyond 2^53 could become another one, while 6.02e23 claims no more digits.
   return isNumber(text, types) && !isLostNumber(text) ? Number(text) : text;
 }
 
@@ -273,8 +273,8 @@ function isNumber(text: string, types: readonly ScalarType[]): boolean {
 const QUOTED_DIGITS = 40;
 
 /**
- * Finds a number of a body that the input does not have as it was sent; undefined: it has all of them. A handler
- * would act on another one, such as the order of the next number, or on none.   RFC 7493 §2.2
+ * Finds a number that the input does not hold as the body sent it; undefined if there is none. A
+ * handler would act on a wrong number, such as the next order's.   RFC 7493 §2.2
  */
 export function findLost(
   body: Uint8Array,
@@ -283,7 +283,7 @@ export function findLost(
   const lost = findLostNumbers(body, input);
   if (lost === undefined) return undefined;
   let token = "";
-  // An envelope's members beside its parameters are nobody's input.
+  // Members of an envelope beside its parameters are not part of the input.
   const path = pathOf((value) => {
     const found = typeof value === "number" ? lost.get(value) : undefined;
     token = found ?? token;
@@ -293,8 +293,8 @@ export function findLost(
 }
 
 /**
- * Says of the text of a number, from the path or the query, why it could not become that number: of the text its
- * schema says only that it is one. Undefined: it has another fault.
+ * Explains why a numeric text of path or query could not be converted, since the schema only
+ * reports a string. Undefined if it has another fault.
  */
 export function lostText(shape: InputShape, name: string, text: string): string | undefined {
   const types = typesOf(shape, name);
@@ -302,7 +302,7 @@ export function lostText(shape: InputShape, name: string, text: string): string 
   return `${clip(text, QUOTED_DIGITS)} cannot be kept to the digit, expected a number that can`;
 }
 
-/** Finds a number of an input that is not as it was written, in an answer that it was taken from, or is none. */
+/** Finds a number of an input that lost digits when an answer was parsed, or is not finite. */
 export function findRounded(input: JsonRecord): readonly SchemaViolation[] | undefined {
   let loss: string | undefined;
   const path = pathOf((value) => {
@@ -318,7 +318,10 @@ function lossAt(path: string | undefined, what: string): readonly SchemaViolatio
   return [{ path, keyword: "precision", message }];
 }
 
-/** The JSON Pointer of the first value of its kind; undefined: there is none. A handler's input may refer to itself. */
+/**
+ * Returns the JSON Pointer of the first matching value; undefined if there is none. A handler's
+ * input may be cyclic.
+ */
 function pathOf(
   isMeant: (value: unknown) => boolean,
   value: unknown,

@@ -1,7 +1,6 @@
 /**
- * Loads every endpoint of a deployment: reads the files, compiles the schemas, refuses pairs that
- * are taken. A file with a problem is not served; the others are, or none, as the operator decides.
- * AGTP-API §13.2
+ * Loads the endpoints of a deployment: reads the files, compiles the schemas, and refuses taken
+ * pairs. A file with an error is not served; the operator decides if the others are. AGTP-API §13.2
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
@@ -17,14 +16,14 @@ import { type InputShape, inputShape } from "./input-shape.ts";
 
 /** The directory to load, and the context to check its files against. */
 interface EndpointsSource extends EndpointFileContext {
-  /** Absolute, or relative to the deployment directory. */
+  /** The endpoints directory, absolute or relative to the deployment directory. */
   readonly endpointsDir: string;
   readonly compiler: SchemaCompiler;
-  /** `policies.output_validation`; "open" unless given. */
+  /** `policies.output_validation`; "open" by default. */
   readonly outputValidation?: "open" | "strict";
 }
 
-/** An endpoint, ready to be bound to its handler. */
+/** An endpoint that is ready to be bound to its handler. */
 export interface LoadedEndpoint {
   readonly definition: EndpointDefinition;
   readonly input: CompiledSchema;
@@ -32,25 +31,25 @@ export interface LoadedEndpoint {
   readonly shape: InputShape;
 }
 
-/** The handler of a file that is not served: what is wrong with it is told all the same. */
+/** The handler of a file that is not served; its problems are still reported. */
 export type UnservedHandler = Pick<EndpointDefinition, "file" | "handler">;
 
-/** The endpoints that can be served, in the order of their files, and what is wrong. */
+/** The endpoints that can be served, in file order, with the problems. */
 export interface LoadedEndpoints {
   readonly endpoints: readonly LoadedEndpoint[];
   readonly unserved: readonly UnservedHandler[];
   readonly problems: readonly Problem[];
 }
 
-/** Keywords that may declare members elsewhere than in `properties`. */
+/** Keywords that may declare members outside `properties`. */
 const COMBINING = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
-/** Loads the endpoints directory. It may be absent where nobody configured another one. */
+/** Loads the endpoints directory, which may be absent if it is the default one. */
 export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   return atOnce(loadingEndpoints(source));
 }
 
-/** Loads endpoints, a file a step. */
+/** Loads endpoints, one file a step. */
 export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoints> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
@@ -83,7 +82,7 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
   return { endpoints, unserved, problems };
 }
 
-/** Undefined where a schema is missing or wrong, or no output could meet it. */
+/** Compiles the schemas; undefined if one is missing or invalid, or no output can be valid. */
 function compileSchemas(
   { file, inputSchema, outputSchema }: Partial<EndpointDefinition> & { readonly file: string },
   { compiler, outputValidation }: EndpointsSource,
@@ -104,7 +103,10 @@ function compileSchemas(
   return found.some(isError) ? undefined : { input, output };
 }
 
-/** Output that nobody declared is refused, whatever the schema says about it.   AGTP-API §13.3 */
+/**
+ * Closes an output schema, so that undeclared members are refused whatever the schema says.
+ * AGTP-API §13.3
+ */
 function closeSchema(schema: JsonSchema): JsonSchema {
   const { additionalProperties, ...rest } = schema;
   const kept = additionalProperties === true ? rest : schema;
@@ -130,7 +132,7 @@ function* droppingConflicts(
   return dropTakenNames(registry.entries, problems);
 }
 
-/** Of two tools of one name the earlier one is served, as of two endpoints of one pair. */
+/** Drops tools whose name is taken; the earlier one is served, as with pairs. */
 function dropTakenNames(
   entries: readonly { readonly endpoint: LoadedEndpoint }[],
   problems: Problem[],
@@ -148,10 +150,10 @@ function dropTakenNames(
   });
 }
 
-/** Answers with the first part that had the same JSON. */
+/** Returns the first part with the same JSON. */
 type SharePart = <T extends object>(part: T) => T;
 
-/** Creates a pool without parts; it keeps those that it answered with. */
+/** Creates an empty pool of parts. */
 function createPartPool(): SharePart {
   const known = new SpreadMap<object>();
   return <T extends object>(part: T): T => {
@@ -162,7 +164,7 @@ function createPartPool(): SharePart {
   };
 }
 
-/** Replaces parts of a definition by equal ones that other definitions have. */
+/** Replaces parts of a definition by equal parts of others, to save memory. */
 function shareParts(definition: EndpointDefinition, share: SharePart): EndpointDefinition {
   const { semantic, inputSchema, outputSchema, errors, requiredScopes, handler } = definition;
   return {

@@ -1,7 +1,7 @@
 /**
- * Decides which methods an endpoint or a recipe may name: those of the catalog and the server's
- * custom ones. A legacy verb, a removed verb and an unknown name are problems with a way out.
- * AGTP-API §3.2, §3.3, §3.6, §4.5
+ * Checks the methods that endpoints and recipes name: those of the catalog and the custom ones are
+ * permitted. Legacy, removed and unknown verbs are problems with a remedy. AGTP-API §3.2, §3.3,
+ * §3.6, §4.5
  */
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
@@ -14,13 +14,13 @@ import { isScopeToken } from "../identity/authority-scope.ts";
 /** The method names that a server knows. */
 export interface Vocabulary {
   readonly catalog: Catalog;
-  /** As the path grammar compares them. */
+  /** The names as the path grammar compares them. */
   readonly names: MethodNames;
   /** `policies.methods.custom`. */
   readonly customMethods: ReadonlySet<string>;
 }
 
-/** The method that a place names, required; nothing and a problem where no file may name it. */
+/** Reads a required method; undefined with a problem if no file may name it. */
 export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string | undefined {
   const method = place.text();
   if (method === undefined) return undefined;
@@ -52,8 +52,8 @@ function checkMethod(method: string, vocabulary: Vocabulary) {
 const LIFECYCLE: ReadonlySet<string> = new Set(FLOOR_GROUPS.lifecycle);
 
 /**
- * Why the pair is the protocol's own, if it is: these methods on "/", the lifecycle of an agent on its path, and
- * DISCOVER below the reserved names.   AGTP-API §5.9, §6.1
+ * Returns why a pair is reserved for the protocol: these methods on "/", the lifecycle methods on
+ * an agent's path, and DISCOVER below the reserved names.   AGTP-API §5.9, §6.1
  */
 export function checkReservation(
   method: string,
@@ -64,7 +64,7 @@ export function checkReservation(
     return `"/" under ${method} belongs to the protocol`;
   }
   const [first = "", ...others] = path.slice(1).split("/");
-  // A letter means the same with its encoding and without.   RFC 3986 §6.2.2.2
+  // An encoded letter equals the plain one.   RFC 3986 §6.2.2.2
   const name = decodePart(first) ?? first;
   if (LIFECYCLE.has(method) && name === "agents" && others.length === 1) {
     return `${JSON.stringify(path)} under ${method} belongs to the protocol: it is about an agent`;
@@ -78,7 +78,7 @@ export function checkReservation(
   return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
 }
 
-/** `required_scopes`; empty when the table names none.   AGTP-API §6.4, AGTP "Authority-Scope" */
+/** Reads `required_scopes`; empty if absent.   AGTP-API §6.4, AGTP "Authority-Scope" */
 export function readRequiredScopes(table: DocumentPlace): readonly string[] {
   const scopes = table.at("required_scopes").texts();
   for (const scope of scopes) {

@@ -1,8 +1,8 @@
 /**
- * Path templates: taken apart, and filled with values, each of which becomes part of one segment,
- * whatever is in it, and none climbs. What cannot be filled in is said in words. As a rule names them,
- * they are compared by what they mean: no percent-encoding leads around it, nor another way to write a
- * number.   AGTP-API §5.2-5.4
+ * Path templates: parsed, and filled with values that each become part of one segment and never of
+ * a parent path; faults are returned in words. As patterns of rules they are compared by meaning,
+ * so that neither percent-encoding nor another notation of a number avoids a rule.   AGTP-API
+ * §5.2-5.4
  */
 import { lossOf } from "../base/exact-numbers.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
@@ -13,14 +13,14 @@ import type { SchemaViolation } from "../schema/schema-violation.ts";
 /** The segments of a path template. */
 export interface Template {
   readonly segments: readonly string[];
-  /** Positions of the literal segments. */
+  /** The positions of the literal segments. */
   readonly literals: readonly number[];
   readonly parameters: readonly { readonly name: string; readonly index: number }[];
 }
 
 const PARAMETER = /^\{([A-Za-z0-9_]+)\}$/;
 
-/** Undefined for a path without parameters, which is no template. */
+/** Parses a template; undefined for a path without parameters. */
 export function compileTemplate(path: string): Template | undefined {
   const segments = path.slice(1).split("/");
   const literals: number[] = [];
@@ -35,10 +35,10 @@ export function compileTemplate(path: string): Template | undefined {
 
 type FilledPath =
   | { readonly path: string; readonly fault?: undefined }
-  /** `parameter` is missing for a fault of the path as a whole. */
+  /** The fault, with its parameter unless the whole path is at fault. */
   | { readonly fault: string; readonly parameter?: string };
 
-/** Fills a template; a path without parameters stays as it is. */
+/** Fills a template; a path without parameters is returned unchanged. */
 export function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
   const names = templateNames(template);
   for (const name of names) {
@@ -58,7 +58,7 @@ function pathValueFault(value: unknown): string | undefined {
   return typeof value === "number" ? lossOf(value) : undefined;
 }
 
-/** The reason why a value is no part of a segment, with the keyword of a schema that would say so. */
+/** Returns why a value cannot be part of a segment, with the corresponding schema keyword. */
 export function segmentFault(value: unknown): Omit<SchemaViolation, "path"> | undefined {
   if (!["string", "number", "boolean"].includes(typeof value)) {
     return { keyword: "type", message: "must be a string, a number or a boolean" };
@@ -71,24 +71,24 @@ export function segmentFault(value: unknown): Omit<SchemaViolation, "path"> | un
   return { keyword: "format", message: "must be well-formed text" };
 }
 
-/** The value that the decoded text of a segment is read as. */
+/** Converts the decoded text of a segment to the value that the handler gets. */
 export type SegmentReading = (text: string, index: number) => unknown;
 
 const asText: SegmentReading = (text) => text;
 
-/** Compared with paths and with templates. */
+/** A pattern of a rule, which is compared with paths and templates. */
 export interface PathPattern {
-  /** Tells whether a path of a request is meant. */
+  /** Tells whether a request's path matches. */
   matches(path: string, reading?: SegmentReading): boolean;
-  /** Tells whether some path of this template can be meant. */
+  /** Tells whether any path of this template can match. */
   canMatch(template: string): boolean;
-  /** Tells whether all that another pattern means is meant. */
+  /** Tells whether every path that another pattern matches matches here, too. */
   covers(other: PathPattern): boolean;
-  /** Undefined for what takes any segment. */
+  /** The segments; undefined for one that matches anything. */
   readonly segments: readonly (string | undefined)[];
 }
 
-/** Compiles a path or a template of one. */
+/** Compiles a path or a path template to a pattern. */
 export function compilePathPattern(text: string): PathPattern {
   const segments = segmentsOf(text).map((one) => (isParameter(one) ? undefined : decode(one)));
   const agree = (
@@ -117,7 +117,7 @@ function segmentsOf(path: string): readonly string[] {
   return path.slice(1).split("/");
 }
 
-/** A step's path may have a parameter as a part of a segment. */
+/** A recipe step's path may have a parameter within a segment. */
 function isParameter(segment: string): boolean {
   return segment.includes("{");
 }

@@ -1,12 +1,12 @@
 /**
- * The projection of an endpoint into the manifest: everything an agent reasons about, nothing of
- * how it is realised but the binding's kind.   AGTP-API §8.9
+ * The manifest entry of an endpoint: everything that an agent needs, and of its implementation only
+ * the handler type.   AGTP-API §8.9
  */
 import { given } from "../base/json-value.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** An endpoint as the manifest shows it. */
+/** Returns the manifest entry of an endpoint. */
 export function projectEndpoint(definition: EndpointDefinition): Record<string, unknown> {
   const { namespace, requiredScopes, approval, deprecated } = definition;
   return {
@@ -24,12 +24,12 @@ export function projectEndpoint(definition: EndpointDefinition): Record<string, 
   };
 }
 
-/** A tool of an MCP server is an external service: the draft has no other word for it. */
+/** Returns the shown handler type; an MCP tool is an external service, since the draft has no other word. */
 function shownTypeOf({ handler: { type } }: EndpointDefinition): string {
   return type === "mcp_tool" ? "external_service" : type;
 }
 
-/** A recipe's pattern as DISCOVER /patterns lists it; undefined without one.   AGTP-API §5.8.6 */
+/** Returns a recipe's pattern as in DISCOVER /patterns; undefined without one.   AGTP-API §5.8.6 */
 export function patternEntry(recipe: Recipe): Readonly<Record<string, unknown>> | undefined {
   const { pattern } = recipe;
   if (pattern === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A recipe file as a schema for editors; its tables of keys are those that the readers know.   AGTP-API §12.1 */
+/** The schema of a recipe file for editors; its key tables are those of the readers.   AGTP-API §12.1 */
 import {
   agtpPath,
   choice,
@@ -13,7 +13,7 @@ import {
 } from "../schema/section-field.ts";
 import { anyText, distinct, semanticSchema } from "./endpoint-file-schema.ts";
 
-/** The ways to make one result of the steps'. */
+/** The modes of combining the steps' outputs into one result. */
 export const AGGREGATION_MODES = ["last", "merge", "list"] as const;
 export const SOURCE_KINDS = ["proposal", "previous_step", "constant"] as const;
 

@@ -1,8 +1,7 @@
 /**
- * Reads recipe files: what a recipe matches, which steps it takes and where each parameter comes
- * from. Answers with the recipes that are valid by themselves, and with all that is wrong with the
- * others. Whether a step reaches an endpoint is decided where compositions are bound.
- * AGTP-API §10.5, §12.1
+ * Reads recipe files: the pattern, the steps and the source of each parameter. Returns the valid
+ * recipes, and the problems of all others. Steps are resolved to endpoints when compositions are
+ * bound. AGTP-API §10.5, §12.1
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
@@ -25,17 +24,17 @@ interface RecipeFile {
   readonly problems: readonly Problem[];
 }
 
-/** The directory of recipes, and the tables that they are checked against. */
+/** The recipes directory, and the vocabulary to check against. */
 interface RecipesSource extends Vocabulary {
-  /** The deployment directory, absolute. */
+  /** The deployment directory, as an absolute path. */
   readonly directory: string;
-  /** Absolute, or relative to the deployment directory. */
+  /** The recipes directory, absolute or relative to the deployment directory. */
   readonly recipesDir: string;
 }
 
 const MAX_RECIPES = 256;
 
-/** Loads recipes, a file a step. */
+/** Loads recipes, one file a step. */
 export function* loadingRecipes(
   source: RecipesSource,
 ): Paced<{ readonly recipes: ReadonlyMap<string, Recipe>; readonly problems: readonly Problem[] }> {
@@ -87,7 +86,7 @@ export function parseRecipeFile(text: string, file: string, vocabulary: Vocabula
       .fail(`has ${entries.length} recipes, expected at most ${MAX_RECIPES} in a file`);
     return { recipes, problems };
   }
-  // Each recipe has its own list, so that one bad recipe does not take the others with it.
+  // Each recipe collects its own problems, so that a bad one does not remove the others.
   for (const entry of entries) {
     const found: Problem[] = [];
     const recipe = readRecipe(documentAt(entry.value, entry, found), vocabulary);
@@ -120,7 +119,7 @@ function readRecipe(table: DocumentPlace, vocabulary: Vocabulary): Recipe | unde
   };
 }
 
-/** An empty table says no more than none; anything else must be a whole block. */
+/** Reads the semantic block; an empty table counts as absent, and any other must be complete. */
 function readSemantic(table: DocumentPlace): SemanticBlock | undefined {
   const semantic = table.at("semantic").optional?.record(Object.keys(SEMANTIC_KEYS));
   return semantic === undefined || semantic.names.length === 0
@@ -128,10 +127,10 @@ function readSemantic(table: DocumentPlace): SemanticBlock | undefined {
     : readSemanticBlock(semantic);
 }
 
-/** The version of a recipe that names none: its file is older than recipes' versions. */
+/** The version of a recipe that names none, in files older than recipe versions. */
 const FIRST_VERSION = "1";
 
-/** Opaque, so any text will do; a whole number is taken for the text that it looks like. */
+/** Reads the version, which is an opaque text; an integer is taken as text. */
 function readVersion(table: DocumentPlace): string | undefined {
   if (!table.has("version")) {
     const message = `is missing, taken for "${FIRST_VERSION}"`;
@@ -148,10 +147,10 @@ function readAggregation(table: DocumentPlace): AggregationMode {
   return aggregation?.at("mode").optional?.word(AGGREGATION_MODES) ?? "last";
 }
 
-/** Paths come from strangers; a short pattern is one that an operator can oversee. */
+/** Paths come from unknown callers, and an operator can only judge a short pattern. */
 const MAX_REGEX_LENGTH = 256;
 
-/** The pattern; undefined when there is none, or a problem.   AGTP-API §5.8.6, §10.5 */
+/** Reads the pattern; undefined without one, or with a problem.   AGTP-API §5.8.6, §10.5 */
 function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePattern | undefined {
   const table = recipe.at("pattern").optional?.record(Object.keys(PATTERN_KEYS));
   if (table === undefined) return undefined;
@@ -166,7 +165,7 @@ function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePatte
   return { methodExact, ...given({ pathExact, pathRegex }), hasParameters };
 }
 
-/** `method_exact`, or `name_exact` as older files call it. */
+/** Reads `method_exact`, which older files call `name_exact`. */
 function readMethodExact(table: DocumentPlace, vocabulary: Vocabulary): string | undefined {
   if (table.has("method_exact") && table.has("name_exact")) {
     table.at("name_exact").fail("is another name of method_exact, expected one of the two");

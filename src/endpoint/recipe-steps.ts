@@ -1,6 +1,6 @@
 /**
- * Reads `[[recipe.steps]]`: a method and a path each, and parameters from the caller's input, from
- * the output of an earlier step, or constant.   AGTP-API §12.1
+ * Reads `[[recipe.steps]]`: each has a method, a path, and parameters from the caller's input, from
+ * an earlier step's output, or constant.   AGTP-API §12.1
  */
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
@@ -14,7 +14,7 @@ import { SOURCE_KEYS, SOURCE_KINDS, STEP_KEYS } from "./recipe-file-schema.ts";
 const CAPTURE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const MAX_STEPS = 64;
 
-/** The steps in order; empty when there is a problem with all of them. */
+/** Reads the steps in order; empty if the list itself has a problem. */
 export function readSteps(recipe: DocumentPlace, vocabulary: Vocabulary): readonly RecipeStep[] {
   const tables = recipe.at("steps").records({ known: Object.keys(STEP_KEYS) });
   const isList = !recipe.has("steps") || Array.isArray(recipe.at("steps").value);
@@ -41,7 +41,7 @@ function readStep(
   const path = readPath(table, vocabulary);
   const parameters = readParameters(table, captured);
   checkPathParameters(table, path, parameters);
-  // Only now: a step cannot use its own output.
+  // Added last, since a step cannot use its own output.
   const captureAs = readCaptureName(table, captured);
   if (method === undefined) return undefined;
   return {
@@ -125,7 +125,7 @@ function readConstant(table: DocumentPlace): ParameterSource | undefined {
   return table.at("value").fail("is inf, nan or nested too deeply, expected a JSON value");
 }
 
-/** `facts`, or `facts.items` to reach into what was captured as `facts`. */
+/** Reads `facts`, or `facts.items` for a value within the output captured as `facts`. */
 function readPreviousStep(
   table: DocumentPlace,
   captured: ReadonlySet<string>,

@@ -1,9 +1,9 @@
-/** Reads semantic blocks: an endpoint's, with all seven fields, and a proposed one's.   AGTP-API §7.1 */
+/** Reads semantic blocks: an endpoint's, with all seven fields, and a proposal's.   AGTP-API §7.1 */
 import type { DocumentPlace } from "../base/document-place.ts";
 import { hasLoneSurrogate, isFraction, isRecord } from "../base/json-value.ts";
 import { CAPABILITIES, IMPACTS, type SemanticBlock } from "./endpoint.ts";
 
-/** The block, or nothing and a problem for each field that is missing or invalid. */
+/** Reads the block; undefined with a problem for each missing or invalid field. */
 export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefined {
   const intent = table.at("intent").text();
   const actor = table.at("actor").text();
@@ -19,7 +19,10 @@ export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefin
   return { intent, actor, outcome, capability, confidence, impact, is_idempotent: isIdempotent };
 }
 
-/** A block for what has none of its own; the capability is the first category of its method that is one. */
+/**
+ * Builds a block for an endpoint without one; the capability is the first category of its method
+ * that is a capability.
+ */
 export function semanticOf(intent: string, categories: readonly string[] = []): SemanticBlock {
   const [capability = "domain_spanning"] = categories.flatMap((category) =>
     CAPABILITIES.filter((one) => one === category),
@@ -37,7 +40,7 @@ export function semanticOf(intent: string, categories: readonly string[] = []): 
 
 const MAX_TEXT = 1_024;
 
-/** The block, or every field that keeps it from being one.   AGTP-API §10.6 step 3 */
+/** Reads a proposed block; returns the invalid fields if there are any.   AGTP-API §10.6 step 3 */
 export function readProposedSemantic(
   value: unknown,
 ): { readonly semantic: SemanticBlock } | { readonly faults: readonly string[] } {
@@ -59,7 +62,7 @@ export function readProposedSemantic(
   return { semantic: Object.fromEntries(members) as SemanticBlock };
 }
 
-/** A text to be hashed and shown: not empty, of bounded length, and without half characters. */
+/** Tells whether a proposed text may be hashed and shown: not empty, bounded, without lone surrogates. */
 export function isProposedText(value: unknown): value is string {
   return (
     typeof value === "string" &&

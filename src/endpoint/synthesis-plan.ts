@@ -1,7 +1,7 @@
 /**
- * The request to synthesis and its answer: a plan that the composition handler can run as it stands,
- * or the reason why there is none. Plans are plain JSON values, so that a contract can keep them.
- * AGTP-API §10.6, §10.7
+ * The input and output of synthesis: a plan that the composition handler can run as it is, or the
+ * reason why there is none. Plans are plain JSON, so that a contract can store them. AGTP-API
+ * §10.6, §10.7
  */
 
 import { given, quoteValue } from "../base/json-value.ts";
@@ -10,7 +10,7 @@ import type { RecipeLineage } from "./contract.ts";
 import type { EndpointDefinition, Impact } from "./endpoint.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** An endpoint that an agent asks for; its schemas have been checked. */
+/** An endpoint that an agent proposes; its schemas are checked. */
 export type Proposal = Pick<
   EndpointDefinition,
   "method" | "path" | "description" | "semantic" | "inputSchema" | "outputSchema"
@@ -18,40 +18,43 @@ export type Proposal = Pick<
 
 /** The agent's scopes.   AGTP-API §16.2 */
 export interface ScopeCheck {
-  /** Tells whether its scopes cover a required one. */
+  /** Tells whether the agent's scopes cover a required one. */
   covers(scope: string): boolean;
 }
 
-/** The plan of what was proposed. */
+/** A plan for a proposal. */
 export interface SynthesisPlan {
   readonly kind: PlanKind;
-  /** Steps, sources and aggregation; name and version mean something with a lineage only. */
+  /** Steps, sources and aggregation; name and version have a meaning only with a lineage. */
   readonly recipe: Recipe;
-  /** Of plans that came from a recipe.   §10.5 */
+  /** Set for a plan that comes from a recipe.   §10.5 */
   readonly lineage?: RecipeLineage;
-  /** The scopes that all steps together require; the agent's cover them. */
+  /** The scopes that the steps require, all of which the agent's cover. */
   readonly requiredScopes: readonly string[];
-  /** The strongest of the steps. */
+  /** The strongest impact of its steps. */
   readonly impact: Impact;
   readonly isIdempotent: boolean;
-  /** Proposed inputs without which a step cannot be called, whether or not they were required. */
+  /** Proposed inputs without which a step cannot be called, even if the proposal has them as optional. */
   readonly neededInputs: readonly string[];
-  /** The types that the steps take each proposed input as; inputs they do not use are absent. */
+  /** The types that the steps accept for each used input. */
   readonly inputTypes: Readonly<Record<string, readonly SchemaType[]>>;
   readonly log: readonly LogEntry[];
 }
 
-/** The gaps that prevent a plan, by name. */
+/** The gaps that prevent a plan. */
 export interface MissingParts {
-  /** Asked outputs that nothing gives. */
+  /** Proposed outputs that no endpoint gives. */
   readonly outputs: readonly string[];
-  /** Inputs of endpoints that would help, which nothing gives. */
+  /** Inputs of helpful endpoints that nothing supplies. */
   readonly inputs: readonly string[];
-  /** Scopes that the agent would need. */
+  /** Scopes that the agent lacks. */
   readonly scopes: readonly string[];
 }
 
-/** Why there is no plan. `scope-required`: with more scopes there would be one, a 262. */
+/**
+ * The reason why there is no plan. `scope-required`: further scopes would permit one, so the answer
+ * is a 262.
+ */
 export interface PlanFailure {
   readonly kind: "failure";
   readonly reason: "composition-impossible" | "scope-required";
@@ -60,46 +63,49 @@ export interface PlanFailure {
   readonly log: readonly LogEntry[];
 }
 
-/** Explains why more scopes would be needed. */
+/** Says which further scopes are needed. */
 export function explainScopes(missing: readonly string[]): string {
   return `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
 }
 
 export interface PlanLimits {
-  /** The most steps that it may have; never more than the policy allows. */
+  /** The maximum number of steps, within the policy's limit. */
   readonly maxSteps?: number;
-  /** Tells whether a step may be this pair. */
+  /** Tells whether a step may call this pair. */
   allows?(pair: { readonly method: string; readonly path: string }): boolean;
 }
 
-/** Answers proposals; it never changes, and keeps nothing of what it was asked. */
+/** Plans proposals. It never changes, and keeps nothing of a proposal. */
 export interface Synthesizer {
   plan(proposal: Proposal, authority: ScopeCheck, limits?: PlanLimits): SynthesisPlan | PlanFailure;
-  /** The call of one endpoint with what is offered: what it lacks is got from others first. */
+  /**
+   * Plans a call of one endpoint with the offered inputs; missing ones are obtained from other
+   * endpoints first.
+   */
   planCall(
     target: EndpointDefinition,
     proposal: Proposal,
     authority: ScopeCheck,
     limits?: PlanLimits,
   ): SynthesisPlan | PlanFailure;
-  /** Endpoints of a similar capability or in similar words, closest first.   §10.3 */
+  /** Returns endpoints of a similar capability or wording, closest first.   §10.3 */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
-  /** The endpoint that comes closest to what was proposed, where one comes close. */
+  /** Returns the closest endpoint to a proposal, if one is close. */
   counterProposal(proposal: Proposal): EndpointDefinition | undefined;
 }
 
-/** The sources of plans, in the order in which they are asked. */
+/** The sources of plans, in order of preference. */
 type PlanKind = "recipe" | "passthrough" | "planner";
 
 interface LogEntry {
   readonly stage: PlanKind;
   readonly outcome: "considered" | "rejected" | "chosen";
   readonly message: string;
-  /** The recipe or endpoint that it is about. */
+  /** The recipe or endpoint of the entry. */
   readonly recipe?: string;
   readonly method?: string;
   readonly path?: string;
-  /** The number of a chosen step, from 1, and where each of its inputs comes from. */
+  /** The number of a chosen step, from 1, and the source of each of its inputs. */
   readonly step?: number;
   readonly inputs?: Readonly<Record<string, string>>;
 }
@@ -111,8 +117,8 @@ const MAX_REJECTED = 10;
 const MAX_NAMES = 5;
 
 /**
- * The `synthesis_log` of a 263: what was considered, chosen and rejected, and why. Whoever reads it pays for
- * the server's memory with nothing, so it is bounded, and so is what it quotes.
+ * The `synthesis_log` of a 263: the candidates, chosen or rejected, with reasons. It is bounded,
+ * and so are its quotations, since its size costs the reader nothing and the server memory.
  */
 export class SynthesisLog {
   readonly #entries: LogEntry[] = [];
@@ -126,7 +132,7 @@ export class SynthesisLog {
     this.add({ stage, outcome: "considered", message });
   }
 
-  /** Only the first few of a stage are told; the others are counted. */
+  /** Adds a rejected candidate; only the first few of a stage are listed, the others counted. */
   rejected(stage: PlanKind, { recipe, method, path }: LogSubject, why: () => string): void {
     const count = (this.#rejected.get(stage) ?? 0) + 1;
     this.#rejected.set(stage, count);
@@ -135,7 +141,7 @@ export class SynthesisLog {
     this.add({ stage, outcome: "rejected", message: why(), ...subject });
   }
 
-  /** At most fifty entries, the last of which counts what was left out. */
+  /** Returns at most fifty entries; the last one counts those left out. */
   entries(): readonly LogEntry[] {
     const all = [...this.#entries];
     for (const [stage, count] of this.#rejected) {
@@ -153,7 +159,7 @@ export class SynthesisLog {
   }
 }
 
-/** Names as a message lists them: quoted, and only the first few. */
+/** Quotes names for a message, up to a limit. */
 export function quoteNames(names: readonly string[]): string {
   const quoted = names.slice(0, MAX_NAMES).map(quoteValue).join(", ");
   return names.length > MAX_NAMES ? `${quoted} and ${names.length - MAX_NAMES} more` : quoted;

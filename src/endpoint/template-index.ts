@@ -1,61 +1,61 @@
 /**
- * Templates of paths by their form: how long they are, and where their literal segments stand. What it
- * takes to find one depends on how many forms there are, not on how many templates.   AGTP-API §5.4
+ * An index of path templates by form: their length, and the positions of their literal segments. A
+ * lookup's cost depends on the number of forms, not of templates.   AGTP-API §5.4
  */
 import type { Template } from "./path-template.ts";
 
 const NONE: readonly string[] = [];
 
-/** The segments at some positions as one key; segments hold no slash, so no two keys are alike. */
+/** Joins the segments at some positions to a key, which is unique since segments contain no slash. */
 function joinSegments(segments: readonly string[], positions: readonly number[]): string {
   let key = "";
   for (const position of positions) key += `${segments[position]}/`;
   return key;
 }
 
-/** A template, and what was registered under it. */
+/** A template with its entry. */
 interface Leaf<E> {
   readonly entry: E;
   readonly template: Template;
 }
 
-/** Templates by their form. */
+/** The index of templates by form. */
 export interface TemplateIndex<E> {
-  /** The most segments that a template has. */
+  /** The maximum number of segments of a template. */
   readonly maxSegments: number;
-  /** Adds an entry, unless another one of the same method matches a path equally well. */
+  /** Adds an entry, or returns one of the same method that matches a path equally well. */
   add(method: string, template: Template, entry: E): E | undefined;
   find(method: string, segments: readonly string[]): Leaf<E> | undefined;
-  /** Tells whether a template has so many segments. */
+  /** Tells whether any template has this number of segments. */
   hasLength(segments: number): boolean;
-  /** Every method with a template for the path, sorted; the same list where all are of one form. */
+  /** Returns the methods with a template for the path, sorted; the same list if all are of one form. */
   methods(segments: readonly string[]): readonly string[];
 }
 
-/** The templates that differ in the names of their parameters alone. */
+/** Templates that differ only in the names of their parameters. */
 interface Leaves<E> {
-  /** Of any of them. */
+  /** The segments of one of the templates. */
   readonly segments: readonly string[];
   readonly byMethod: Map<string, Leaf<E>>;
-  /** Sorted. */
+  /** The methods, sorted. */
   methods: readonly string[];
 }
 
 interface Form<E> {
   readonly literals: readonly number[];
   readonly parameters: readonly number[];
-  /** By the literal segments, then by method. */
+  /** Leaves by literal segments, then by method. */
   readonly leaves: Map<string, Leaves<E>>;
-  /** Found last, and compared first: to make the key and to look it up takes 0.4 µs. */
+  /** The last match, compared first: building and looking up the key takes 0.4 µs. */
   last: Leaves<E> | undefined;
-  /** By the positions shared with another form, by method and the segments there: any one entry. */
+  /** For each set of positions shared with another form: an entry by method and segments there. */
   readonly overlaps: Map<string, Map<string, E>>;
 }
 
 /**
- * Creates an index without templates, which are found by their form. Two templates have the same form when they
- * are equally long and have their literal segments at the same positions; within a form a path leads to its
- * template by one lookup. Forms are tried in the order of specificity: fewest parameters first.
+ * Creates an empty index. Two templates have the same form if they are equally long and have
+ * literal segments at the same positions; within a form, one lookup finds a path's template. Forms
+ * are tried by specificity, fewest parameters first.
  */
 export function createTemplateIndex<E>(): TemplateIndex<E> {
   /** Forms by number of segments, most specific first. */
@@ -105,8 +105,9 @@ function matchForm<E>(form: Form<E>, segments: readonly string[]): Leaves<E> | u
 }
 
 /**
- * An entry of the method, as specific as the template, that matches a path it matches too. An empty
- * literal segment counts as one that a parameter could take: what reads alike is refused as well.
+ * Returns an entry of the method that is equally specific and matches a common path. An empty
+ * literal segment counts as a parameter's value, so that ambiguous-looking templates are refused,
+ * too.
  */
 function findRival<E>(
   forms: readonly Form<E>[],
@@ -122,7 +123,7 @@ function findRival<E>(
   return undefined;
 }
 
-/** The entries of a form by what they have at some positions; kept up to date by `insert`. */
+/** Returns the entries of a form by their segments at some positions; `insert` keeps it up to date. */
 function overlapOf<E>(form: Form<E>, shared: readonly number[]): ReadonlyMap<string, E> {
   const name = shared.join(",");
   const known = form.overlaps.get(name);

@@ -1,14 +1,14 @@
 /**
- * The arguments of a tool, made of a call's input: as they are, or by the operator's template. A
- * text that is one place, `"{subject}"`, becomes the field's value whatever its type; a place inside
- * a text becomes text. A field that is not in the input leaves its argument out.
+ * The arguments of a tool, built from a call's input, directly or by the operator's template. A
+ * template text that is a single placeholder, `"{subject}"`, becomes the field's value of any type;
+ * a placeholder within a text becomes text. An absent field leaves its argument out.
  */
 import { isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
 import { fillTemplate, templateNames, templatePieces } from "../base/template.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The fields that a template names. */
+/** Returns the fields that a template uses. */
 export function argumentFields(template: unknown): readonly string[] {
   if (typeof template === "string")
     return templateNames(template).filter((name) => NAME.test(name));
@@ -16,7 +16,7 @@ export function argumentFields(template: unknown): readonly string[] {
   return isRecord(template) ? Object.values(template).flatMap(argumentFields) : [];
 }
 
-/** The arguments for an input; without a template, the input itself. */
+/** Builds the arguments for an input; without a template, the input itself. */
 export function fillArguments(template: JsonRecord | undefined, input: JsonRecord): JsonRecord {
   if (template === undefined) return input;
   return fillMembers(template, input);

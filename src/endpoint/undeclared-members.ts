@@ -1,7 +1,7 @@
 /**
- * Members of a body that no schema declares: before it is parsed, each has a name of a fixed set put in
- * the place of its own. Whoever is refused for a member hears of the name that was sent; an input that
- * is accepted is read once more, as it was sent.   AGTP-API §13.2
+ * Undeclared members of a body: before it is parsed, their names are replaced by stand-ins from a
+ * fixed set. A refusal quotes the name that was sent; an accepted input is read again, as it was
+ * sent.   AGTP-API §13.2
  */
 import {
   BACKSLASH,
@@ -17,21 +17,21 @@ import { type JsonRecord, parseJson } from "../base/json-value.ts";
 import type { SentNames } from "../schema/schema-violation.ts";
 import { type DeclaredMembers, STAND_IN_MARK, spells } from "./declared-members.ts";
 
-/** As many violations as a refusal lists; what comes after them has one name together. */
+/** The number of violations that a refusal lists; further members share one stand-in. */
 const MAX_TOLD = 20;
 const STAND_INS = Array.from({ length: MAX_TOLD + 1 }, (_, index) => `${STAND_IN_MARK}${index}`);
 const PLACES: ReadonlyMap<string, number> = new Map(
   STAND_INS.map((standIn, index) => [standIn, index]),
 );
 
-/** The longest body whose members are replaced: of a longer one they are not what it costs. */
+/** The maximum length of a body with stand-ins; in a longer one, names are not the main cost. */
 export const MAX_REPLACED_OCTETS = 8192;
 
 const PARAMETERS = Buffer.from("parameters");
-/** Such names have an order of their own, and are kept nowhere. */
+/** V8 stores such members as elements, ordered before all others, and caches no names for them. */
 const DIGITS = /^[0-9]+$/;
 
-/** The encoding of a body: octets of ASCII are characters of latin1. */
+/** The encoding of a body; ASCII octets are latin1 characters. */
 export type BodyEncoding = "latin1" | "utf8";
 
 export class UndeclaredMembers implements SentNames {
@@ -39,7 +39,7 @@ export class UndeclaredMembers implements SentNames {
   readonly #names: string[] = [];
   readonly #hasQuery: boolean;
   #isShared = false;
-  /** Some stand in `parameters`, which may be an envelope's. */
+  /** True if some of them are in `parameters`, which may be an envelope's. */
   isInParameters = false;
 
   constructor(declared: DeclaredMembers, hasQuery: boolean) {
@@ -51,7 +51,7 @@ export class UndeclaredMembers implements SentNames {
     return this.#names[0];
   }
 
-  /** True where an input that is accepted has to be read once more: it has stand-ins, or a value that others have. */
+  /** True if an accepted input must be read again, since it has stand-ins or a shared value. */
   get isPreliminary(): boolean {
     return this.#isShared || this.#names.length > 0;
   }
@@ -62,18 +62,19 @@ export class UndeclaredMembers implements SentNames {
     return place === undefined ? undefined : this.#names[place];
   }
 
-  /** The name that a member has in the input: its own, where it is declared. */
+  /** Returns a member's name in the input: its own if it is declared. */
   nameOf(sent: string): string {
     if (this.#declared.has(sent)) return sent;
-    // One that comes before all of the body's is not told under the name of the last of them.
+    // Once the stand-ins are used up, another field keeps its name, lest it be reported under the
+    // last one's.
     const isOneMore = this.#names.length === STAND_INS.length && !this.#names.includes(sent);
     return isOneMore && !sent.startsWith(STAND_IN_MARK) ? sent : this.#standInOf(sent);
   }
 
   /**
-   * A body beside the fields of a query. It is put together once for as many fields, where the body is shared and
-   * nobody declared any of them: what they are called, and what they say, makes no difference to a verdict. Nor is it
-   * judged again then: both took a tenth of such a refusal.
+   * Merges a body with query fields. If the body is shared and no field is declared, the result is
+   * reused for the same number of fields, since their names and values do not affect the verdict,
+   * and it is not judged again: both took a tenth of such a refusal.
    */
   beside(body: JsonRecord, fields: Iterable<string>, merge: () => JsonRecord): JsonRecord {
     if (!this.#isShared || !this.#haveStandIns(fields)) return merge();
@@ -101,9 +102,9 @@ export class UndeclaredMembers implements SentNames {
   }
 
   /**
-   * Parses a body of at most `MAX_REPLACED_OCTETS` with stand-ins; undefined: it is no JSON. One that says the same
-   * as the one before, under names of its own or beside a query, has the same value, which nobody changes. The text is
-   * the body's own, where it is known.
+   * Parses a body of at most `MAX_REPLACED_OCTETS` with stand-ins; undefined for invalid JSON. A
+   * body that equals the last one, apart from undeclared names or its query, gets the same value,
+   * which must not be changed. `text` is the body's text, if known.
    */
   parse(bytes: Buffer, encoding: BodyEncoding, text?: string): unknown {
     const { lastClean, lastReplaced } = this.#declared;
@@ -123,7 +124,7 @@ export class UndeclaredMembers implements SentNames {
     return value;
   }
 
-  /** Writes a body with stand-ins, and answers with its length; 0: it has none. */
+  /** Writes a body with stand-ins to `REPLACED` and returns its length; 0 without stand-ins. */
   #replaceIn(bytes: Buffer, encoding: BodyEncoding): number {
     const declared = this.#declared;
     const { length } = bytes;
@@ -166,24 +167,24 @@ export class UndeclaredMembers implements SentNames {
     return 0;
   }
 
-  /** The stand-in for what is written between quotes; undefined: it keeps its name, or is none. */
+  /** Returns the stand-in for a quoted name; undefined if it keeps its name or is invalid. */
   #nameFor(written: string): string | undefined {
     const needsReading = mustBeRead(written);
     const sent = needsReading ? readName(written) : written;
     if (sent === undefined) return undefined;
-    // The octets of a plain name have been looked up.
+    // The octets of a plain name were already looked up.
     const name = needsReading ? this.nameOf(sent) : this.#standInOf(sent);
     return name === sent ? undefined : name;
   }
 }
 
 /**
- * A body is put together here: of pieces of text it took twice as long. Of each three octets, which a name without
- * a character takes with its quotes and its colon, six become at most.
+ * The buffer of a body with stand-ins, which is twice as fast as joining texts. The shortest name
+ * takes three octets with its quotes and colon, and becomes at most six.
  */
 const REPLACED = Buffer.allocUnsafeSlow(2 * MAX_REPLACED_OCTETS);
 
-/** Copies octets of a body to what is put together, from `to` on; answers with where they end. */
+/** Copies octets of a body to `REPLACED` at `to`; returns the end of the copy. */
 function copy(bytes: Uint8Array, from: number, end: number, to: number): number {
   let written = to;
   for (let at = from; at < end; at += 1) {
@@ -193,7 +194,7 @@ function copy(bytes: Uint8Array, from: number, end: number, to: number): number 
   return written;
 }
 
-/** A name with escapes; undefined: it is none, and its body is no JSON. */
+/** Decodes a name with escapes; undefined if it is invalid JSON. */
 function readName(written: string): string | undefined {
   try {
     return JSON.parse(`"${written}"`) as string;
@@ -206,7 +207,7 @@ function isEscapedParameters(written: string | undefined): boolean {
   return written?.includes("\\") === true && readName(written) === "parameters";
 }
 
-/** Escapes, and control characters, which no JSON has. */
+/** Tells whether a name has escapes, or control characters, which JSON forbids. */
 function mustBeRead(written: string): boolean {
   for (let at = 0; at < written.length; at += 1) {
     const code = written.charCodeAt(at);

@@ -1,4 +1,4 @@
-/** Reads the CA file of an external service: PEM, with at least one certificate that parses. */
+/** Reads the CA file of an external service: PEM with at least one valid certificate. */
 import { relative, resolve } from "node:path";
 import { type FileText, readBoundedFile } from "../base/bounded-file.ts";
 import type { Problem } from "../base/problem.ts";
@@ -6,7 +6,7 @@ import { readTrustAnchors } from "../identity/client-certificate-verification.ts
 
 const MAX_BYTES = 1_048_576;
 
-/** The PEM text of a file, relative to the deployment directory. */
+/** Reads a PEM file, relative to the deployment directory. */
 export function readCertificates(directory: string, path: string): FileText {
   const read = readBoundedFile(resolve(directory, path), MAX_BYTES);
   if (read.fault !== undefined) return { fault: `${JSON.stringify(path)} ${read.fault}` };
@@ -14,7 +14,7 @@ export function readCertificates(directory: string, path: string): FileText {
   return { fault: `${JSON.stringify(path)} holds no PEM certificate, or one that is damaged` };
 }
 
-/** The authorities that a key of the configuration names; undefined: those of the system are trusted. */
+/** Reads the CAs that a configuration key names; undefined for the system's. */
 export function readConfiguredCa(
   path: string | undefined,
   key: string,
@@ -26,7 +26,7 @@ export function readConfiguredCa(
   return { ca: undefined, problems: [{ file: relative(directory, file), key, message: fault }] };
 }
 
-/** Tells whether a text has a certificate, and none that is damaged. */
+/** Tells whether a text has certificates, all of them valid. */
 export function holdsCertificates(pem: string): boolean {
   try {
     return readTrustAnchors(pem).length > 0;

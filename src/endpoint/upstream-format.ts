@@ -1,21 +1,21 @@
 /**
- * The forms of values for an external service, written and read back: formats of bodies, fields
- * that travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
+ * The formats of values for an external service, both ways: bodies, fields in headers, and lists
+ * and objects in a query or a form.   AGTP-API §12.3
  */
 import { isFieldValue, isToken } from "../wire/header-fields.ts";
 
 export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary", "none"] as const;
-/** A format in which a body is sent, or that none is. */
+/** A format of request bodies; "none" sends no body. */
 export type BodyFormat = (typeof BODY_FORMATS)[number];
 
-/** The methods that have a body unless their endpoint says otherwise. */
+/** The methods that have a body by default. */
 export const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 export const RESPONSE_FORMATS = ["json", "text", "binary", "json_lines", "events"] as const;
-/** A format in which an answer is read. */
+/** A format of answers. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** Tells whether what is answered in a format is a list. */
+/** Tells whether answers of a format are lists. */
 export function isList(format: ResponseFormat): boolean {
   return format === "json_lines" || format === "events";
 }
@@ -25,19 +25,19 @@ export function isList(format: ResponseFormat): boolean {
  * member. In a path, the commas of a text stay commas.   RFC 6570 §3.2
  */
 export const VALUE_STYLES = ["comma", "space", "pipe", "deep", "json", "explode"] as const;
-/** A style in which lists and objects are written. */
+/** A style of writing lists and objects. */
 export type ValueStyle = (typeof VALUE_STYLES)[number];
 
-/** The forms in which values are written upstream, and read back. */
+/** The formats in which values are sent upstream and read back. */
 export interface UpstreamEncoding {
-  /** Undefined: JSON, where the HTTP method has a body. */
+  /** The body format; undefined for JSON, if the HTTP method has a body. */
   readonly bodyFormat?: BodyFormat;
-  /** The field whose value is the whole body. */
+  /** The field that is the whole body. */
   readonly bodyField?: string;
   readonly responseFormat: ResponseFormat;
-  /** AGTP field -> header name. */
+  /** Header names by AGTP field. */
   readonly headerFields: Readonly<Record<string, string>>;
-  /** By AGTP field. */
+  /** Styles by AGTP field. */
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
@@ -48,7 +48,7 @@ export const PLAIN_ENCODING: UpstreamEncoding = {
   styles: {},
 };
 
-/** The HTTP client writes these itself; a second opinion is how requests get smuggled. */
+/** Fields that the HTTP client writes itself; a second one would permit request smuggling. */
 const FRAMING: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -62,7 +62,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Says what is wrong with a header field. Its value is never quoted: it may be a secret. */
+/** Returns the fault of a header field. Its value is never quoted, since it may be secret. */
 export function checkHeader(name: string, value: string): string | undefined {
   if (!isToken(name)) return "is no header name";
   const lower = name.toLowerCase();

@@ -1,8 +1,7 @@
 /**
- * Reads where an external service is and how it wants its values written. The URL template is
- * https, with `{field}` in the path or the query and nowhere else: a field in the host would let a
- * caller choose whom the server talks to. The encoding is optional: without it bodies are JSON, and
- * a list repeats its name.   AGTP-API §12.3
+ * Reads the location of an external service and the encoding of its values. The URL template is
+ * https, with `{field}` only in path or query: in the host, a caller could choose the server's
+ * peer. Without an encoding, bodies are JSON and lists repeat their name.   AGTP-API §12.3
  */
 
 import type { DocumentPlace } from "../base/document-place.ts";
@@ -24,17 +23,17 @@ import {
 
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** The endpoint's facts that the encoding is checked against. */
+/** The facts of an endpoint that the encoding is checked against. */
 interface EncodingContext {
   readonly method: UpstreamMethod | undefined;
   readonly inputSchema: JsonSchema;
-  /** Fields that the URL and the query take. */
+  /** The fields that URL and query use. */
   readonly taken: ReadonlySet<string>;
-  /** Headers with a fixed value. */
+  /** The headers with fixed values. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The encoding; undefined where none of its keys is written. */
+/** Reads the encoding; undefined if none of its keys is set. */
 export function readEncoding(
   table: DocumentPlace,
   context: EncodingContext,
@@ -118,7 +117,7 @@ function readStyles(
 
 const FIELD_NAME = /^[A-Za-z0-9_]+$/;
 const ORIGIN = /^https:\/\/[^/?#]+/i;
-// Written out, because the URL parser drops or rewrites these instead of refusing them.
+// Listed explicitly, because the URL parser drops or rewrites these instead of refusing them.
 const UNSAFE = /[\x00-\x20\x7f"<>\\^`|]/;
 
 /** AGTP-API §12.3 */
@@ -127,7 +126,7 @@ const NO_TLS =
   "read on the way; put TLS in front of it and name its CA with ca, or write a handler " +
   '(type = "registered_function") that calls it';
 
-/** Says what is wrong with a URL template. It is never quoted: it may hold a secret. */
+/** Returns the fault of a URL template, which is never quoted, since it may hold a secret. */
 export function checkUrlTemplate(url: string): string | undefined {
   if (!/^https:/i.test(url)) return NO_TLS;
   if (UNSAFE.test(url)) return "has a character that must be percent-encoded";
@@ -145,14 +144,14 @@ export function checkUrlTemplate(url: string): string | undefined {
   return undefined;
 }
 
-/** The input fields that a URL template takes. */
+/** Returns the input fields that a URL template uses. */
 export function urlFields(url: string): ReadonlySet<string> {
   return new Set(templateNames(url).filter((name) => FIELD_NAME.test(name)));
 }
 
 const STATUS = /^[1-5]\d\d$/;
 
-/** AGTP name to upstream name. */
+/** Reads a map from AGTP names to upstream names. */
 export function readTransform(table: DocumentPlace, key: string): Readonly<Record<string, string>> {
   const transform = table.at(key).optional?.record();
   if (transform === undefined) return {};
@@ -161,7 +160,7 @@ export function readTransform(table: DocumentPlace, key: string): Readonly<Recor
   return Object.fromEntries(names);
 }
 
-/** Reports upstream names that two fields take. */
+/** Reports upstream names that two fields share. */
 export function reportCollisions(table: DocumentPlace, names: ReadonlyMap<string, string>): void {
   const owners = new Map<string, string>();
   for (const [name, upstream] of names) {
@@ -173,7 +172,7 @@ export function reportCollisions(table: DocumentPlace, names: ReadonlyMap<string
   }
 }
 
-/** A field that is not renamed keeps its name, which no renamed one may take. */
+/** Reports an unrenamed field whose name a renamed one takes. */
 export function checkPassThrough(
   table: DocumentPlace,
   transform: Readonly<Record<string, string>>,
@@ -186,7 +185,7 @@ export function checkPassThrough(
   }
 }
 
-/** Upstream status to declared error. */
+/** Reads a map from upstream statuses to declared errors. */
 export function readErrorMap(
   table: DocumentPlace,
   errors: readonly string[],
