@@ -3,6 +3,7 @@
  * optional preconditions. A commit that resolved survives the process. Each commit has a revision, which grows with
  * every commit of the same key and is never reused.
  */
+import { setImmediate as nextRound } from "node:timers/promises";
 
 export interface StoredEntry {
   readonly key: string;
@@ -119,5 +120,7 @@ export async function* readAll(store: Store, collection: string): AsyncGenerator
     const page = await store.list(collection, range);
     yield* page;
     after = page.length < PAGE ? undefined : page.at(-1)?.key;
+    // A file is read at once: the pages of a large collection would be one turn.
+    if (after !== undefined) await nextRound();
   } while (after !== undefined);
 }

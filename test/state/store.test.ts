@@ -1,7 +1,7 @@
 /** What every driver promises, whichever an operator chooses. */
 import { describe, expect, it } from "vitest";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../../src/state/entry-limits.ts";
-import type { Change, Store } from "../../src/state/store.ts";
+import { type Change, readAll, type Store } from "../../src/state/store.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../support/postgres.ts";
 import { openTestStore } from "../support/store.ts";
 
@@ -41,6 +41,26 @@ function describeStore(open: () => Promise<Store>): void {
     expect(await store.get("c", "null")).toBeNull();
     expect(await store.get("c", "other")).toBeUndefined();
     expect(await store.get("other", "k")).toBeUndefined();
+  });
+
+  it("is read whole in pages, with everybody else's turn in between", async () => {
+    const store = await open();
+    const keys = Array.from({ length: 1_200 }, (_, index) => String(index).padStart(4, "0"));
+    await store.commit(keys.map((key) => put(key)));
+    const turns = new Set<number>();
+    let turn = 0;
+    let looking = setImmediate(function look() {
+      turn += 1;
+      looking = setImmediate(look);
+    });
+    const read: string[] = [];
+    for await (const { key } of readAll(store, "c")) {
+      read.push(key);
+      turns.add(turn);
+    }
+    clearImmediate(looking);
+    expect(read).toEqual(keys);
+    expect(turns.size).toBeGreaterThan(2);
   });
 
   it("overwrites and deletes, in the order of the changes", async () => {
