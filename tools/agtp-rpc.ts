@@ -2,7 +2,7 @@
 /** `agtp-rpc`: agentcli manifests, as JSON-RPC on standard input and output or as commands. */
 import { runNamed } from "./programs.ts";
 
-// Programs that it runs are in groups of their own, which get no signal: they end when it exits.
+// Child programs run in process groups of their own, which get no signal: they end when this one exits.
 process.on("SIGINT", () => process.exit(130));
 process.on("SIGTERM", () => process.exit(143));
 

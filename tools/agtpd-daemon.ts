@@ -15,7 +15,7 @@ import { openLogSink } from "./log-sink.ts";
 
 type Started = ReturnType<typeof handleSignals>;
 
-/** Serves or checks the deployment that the command line names; a refusal ends the process. */
+/** Serves or checks the deployment on the command line; a refusal ends the process. */
 export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   if (flags.json && !flags.check) throw usage("--json goes with --check");
   const { check: isCheck, inspectOnly, watch } = flags;
@@ -40,7 +40,7 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
     printWholeProblems([problem], terminal.err);
     await finish(2, options);
   }
-  // Before anything is started: a signal may follow the ready line at once.
+  // Installed before the start, because a signal may follow the ready line at once.
   const started = flags.check ? () => undefined : handleSignals();
   const reportFault = flags.check ? () => undefined : logProcessFaults(options);
   try {
@@ -48,7 +48,7 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
     else if (flags.inspectOnly === true) await inspect(options, terminal, 0, started);
     else await serve(options, terminal, flags.watch === true, started);
   } catch (error) {
-    // Parts that were opened before may hold the process open, or nothing may.
+    // Exits explicitly, because parts opened before may keep the process alive, or nothing may.
     reportFault(error, "the start failed");
     const message = `the start failed: ${reasonOf(error)}`;
     const problem: Problem = { file: flags.config, key: "", message };
@@ -89,7 +89,7 @@ async function serve(
   const result = await startDaemon(options);
   if (result.kind === "refused") {
     printWholeProblems(result.problems, terminal.err);
-    // Who has a console finds there which record it is.
+    // With a console, an operator can look there for the record.
     if (result.isInspectable !== true) await refuse(options, terminal);
     terminal.err.write("not started\n");
     await inspect(options, terminal, 1, started);
@@ -97,12 +97,12 @@ async function serve(
     const { daemon } = result;
     started(daemon);
     if (isWatching) daemon.watch();
-    // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
+    // After a signal or a control command; a stalled reader of the log is not waited for.
     void daemon.ended.then(() => process.exit(daemon.exitCode));
   }
 }
 
-/** Serves the console alone; ends with the code of a start that came to this. */
+/** Serves the console alone, and then exits with the code of the failed start. */
 async function inspect(
   options: DaemonOptions,
   terminal: Terminal,
@@ -128,9 +128,9 @@ async function refuse(options: DaemonOptions, { err }: Terminal): Promise<never>
   return finish(1, options);
 }
 
-/** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
+/** Exits once the log is written; the deployment's modules might otherwise keep the process alive. */
 async function finish(code: number, { log }: DaemonOptions): Promise<never> {
-  // A reader that is gone ends the process as well.
+  // Set in case the reader of the log is gone, which also ends the process.
   process.exitCode = code;
   await log.flush();
   const said = [process.stdout, process.stderr].map(

@@ -1,4 +1,4 @@
-/** The words that may be written behind `agtpd`: options of the daemon, or a command. */
+/** The command line of `agtpd`: options of the daemon, or a command. */
 import { LOG_LEVELS, type LogLevel } from "../src/base/log-level.ts";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
@@ -47,7 +47,7 @@ export interface DaemonLine {
   readonly logLevel: LogLevel;
 }
 
-/** The program. Its commands and the daemon are loaded when they are called. */
+/** Creates the program. Its commands and the daemon are loaded when they are called. */
 export function daemonProgram(
   run: (line: DaemonLine, terminal: Terminal) => Promise<undefined>,
 ): Command {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * `npm run bench`: the daemon, a raw TLS echo, fastify and MCP's library side by side, each a process of its own on
- * loopback, with one certificate. Absolute numbers drift from machine to machine; the ratios of one
- * run are what counts. It reports and never judges: exit 0 unless something could not be measured.
+ * `npm run bench`: compares the daemon, a raw TLS echo, fastify and MCP's library, each in a
+ * separate process on loopback, with one certificate. Absolute numbers vary between machines; the
+ * ratios within a run are what counts. It reports without judging: exit 0 unless a measurement
+ * failed.
  */
 import { fileURLToPath } from "node:url";
 import { type Command, command, type Options } from "../src/programs/shell/command.ts";
@@ -107,7 +108,7 @@ async function run(options: Options<typeof OPTIONS>): Promise<undefined> {
   if (options.write) writeReadme(README, writeNumbers(NUMBERS, sections, names), machine);
 }
 
-/** Each scenario has its own servers and files, so that none inherits what another left behind. */
+/** Each scenario gets its own servers and files, so that none inherits another's state. */
 function withServers<T>(run: (pool: ServerPool) => Promise<T>): Promise<T> {
   return inScratch(async (directory) => {
     const pool = createServerPool(directory, await makeCertificate(directory));

@@ -1,6 +1,6 @@
 /**
- * Part of the build: puts the modules of the console's page into one. Thirty requests for them took two fifths of
- * the processor's time of a first look. The libraries stay files of their own.
+ * Build step: bundles the modules of the console's page. Thirty requests for them took two fifths
+ * of the CPU time of a first page view. The libraries remain separate files.
  */
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";

@@ -1,8 +1,9 @@
 /**
- * Part of the build: puts the modules of the programs into few files, their packages included. Node takes a
- * third of a millisecond to find, read and link each of the 900 modules that every daemon loads and of the
- * 150 files of its packages (40 of 320 ms of CPU), and a start waits for all of them. The files are not
- * minified, so that a stack trace stays readable; whatever is loaded late is in files of its own.
+ * Build step: bundles the modules of the programs, with their packages, into few files. Node takes
+ * a third of a millisecond to find, read and link each of the 900 modules that every daemon loads
+ * and of the 150 files of its packages (40 of 320 ms of CPU), and a start waits for all of them.
+ * The files are not minified, so that stack traces stay readable; code that is loaded late is in
+ * separate files.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, sep } from "node:path";
@@ -14,20 +15,21 @@ import { sharedFiles } from "./package/shared-files.ts";
 
 const DIST = fileURLToPath(new URL("..", import.meta.url));
 /**
- * The packages that a start waits for, yaml right behind the ready line of a daemon, and those that one loads
- * for MCP or to ask an upstream, which are large; others are loaded late, from where they are installed.
+ * The bundled packages: those that a start waits for, yaml, which is needed right after the ready
+ * line, and the large ones that MCP and upstream requests load; other packages are loaded late,
+ * from where they are installed.
  */
 const PACKAGES =
   /^(?:ajv|ajv-formats|canonicalize|commander|lru-cache|picocolors|pino|re2js|semver|smol-toml|toml-eslint-parser|yaml|undici|@modelcontextprotocol\/\w+)(?:\/|$)/;
-/** The address of a file of the bundle. */
+/** The variable with the address of a bundle file. */
 const HERE = "bundleAddress";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
-/** Each with all that it imports. */
+/** Modules that every start loads, with all their imports. */
 const ALWAYS_LOADED = /\/dist\/src\/(?:app\/daemon|modules\/[^/]+\/module)\.js$/;
 
 const shared = sharedFiles(DIST);
 
-/** Lets a module find the files beside its own source: both folders of the output are one below. */
+/** Resolves `import.meta` so that modules find files beside their source: both output folders are at the same depth. */
 const ownAddresses: Plugin = {
   name: "own-addresses",
   transform(code, id) {
@@ -39,7 +41,7 @@ const ownAddresses: Plugin = {
   },
 };
 
-/** Each file is a function that its loader calls, and makes its imports; its text takes an octet a character. */
+/** Wraps each file in a function whose arguments include `import`; its text is ASCII, one octet per character. */
 const loadedFiles: Plugin = {
   name: "loaded-files",
   renderChunk(code) {
@@ -60,30 +62,31 @@ const loadedFiles: Plugin = {
   },
 };
 
-/** Puts a text in the place of another. */
+/** Replaces a range of text. */
 interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** A member of an object's literal, as the parser has it. */
+/** A member of an object literal in the syntax tree. */
 interface Member {
   readonly type: string;
   readonly start: number;
 }
 
 /**
- * The V8 of Node 20 gives each object of `{ ...one, more }` a hidden class of its own: making one takes
- * 1.7 to 4.6 µs, and whatever reads many of them looks each member up (a call of one agent of 10,000 took
- * 31 µs, and 25 without). Behind a first `...{}` they share one, and making it takes 0.06.
+ * Prefixes `...{}` to object literals of the form `{ ...one, more }`. Why: V8 in Node 20 gives each
+ * of those objects its own hidden class, so creating one takes 1.7 to 4.6 µs, and code that reads
+ * many of them looks up each member (a call by one agent of 10,000 took 31 µs, and 25 without).
+ * After a leading `...{}` they share one class, and creation takes 0.06.
  */
 function sharingShape([first, ...others]: readonly Member[]): readonly Edit[] {
   if (first?.type !== "SpreadElement" || others.length === 0) return [];
   return [{ start: first.start, end: first.start, text: "...{}, " }];
 }
 
-/** A package's own packages come with it. */
+/** The imports of a bundled package are bundled, too. */
 function isBundled(id: string, importer = ""): boolean {
   if (id.startsWith("node:")) return false;
   return /^[./]/.test(id) || PACKAGES.test(id) || importer.includes("/node_modules/");
@@ -97,11 +100,11 @@ const bundle = await rolldown({
 });
 const { output } = await bundle.write({
   dir: DIST,
-  // A module of ECMAScript cannot be given its bytecode.
+  // Bytecode can only be kept for scripts, not for ES modules.
   format: "cjs",
   strict: true,
   intro: `const ${HERE} = require("node:url").pathToFileURL(__filename);`,
-  // Each module begins with a comment that names its file.
+  // Keeps the comments that name the file of each module.
   minify: false,
   comments: false,
   entryFileNames: "bundle/[name].cjs",
@@ -120,7 +123,7 @@ await bundle.close();
 for (const name of ENTRIES) writeFileSync(`${DIST}tools/${name}.js`, entryOf(name));
 writeFileSync(`${DIST}bundle/LICENSES.txt`, licensesOf(output).join("\n\n"));
 
-/** In the place of the unbundled one. */
+/** The entry file that replaces the unbundled one. */
 function entryOf(name: string): string {
   const exported = output.flatMap((file) =>
     file.type === "chunk" && file.name === name ? file.exports : [],
@@ -133,7 +136,7 @@ function entryOf(name: string): string {
   ].join("\n");
 }
 
-/** The licences of the packages whose code is in the files, each under its package's name. */
+/** The licences of the packages in the files, each under its package's name. */
 function licensesOf(files: readonly (OutputAsset | OutputChunk)[]): readonly string[] {
   const modules = files.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   const folders = modules.flatMap((id) => PACKAGE_FOLDER.exec(id)?.[0] ?? []);

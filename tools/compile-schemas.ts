@@ -1,6 +1,6 @@
 /**
- * Part of the build: generates the code that checks a configuration and what the protocol's own endpoints are
- * sent, in the place of the modules that have none.
+ * Build step: generates code that validates configurations and the inputs of the protocol's own
+ * endpoints, and replaces the modules of the schemas with it.
  */
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,11 +20,11 @@ import { inScratch } from "./scratch.ts";
 
 type Standalone = { default(ajv: Ajv2020, validator: ValidateFunction): string };
 
-// CommonJS modules, whose default exports are not found by name.
+// CommonJS modules, whose default exports cannot be imported by name.
 const require = createRequire(import.meta.url);
 const standalone: Standalone = require("ajv/dist/standalone");
 
-/** A function of a package stands in the code itself, which needs nothing then. */
+/** Generates the code for a schema, with functions of packages inlined, so that it needs no imports. */
 function codeOf(ajv: Ajv2020, schema: JsonSchema): string {
   return standalone
     .default(ajv, ajv.compile(schema))
@@ -54,7 +54,7 @@ write(
   [...imports, "export const compiledAhead = new Map([", ...entries, "]);\n"].join("\n"),
 );
 
-/** The schemas of what the endpoints of the protocol are sent, in any deployment. */
+/** The input schemas of the protocol's own endpoints, which are the same in every deployment. */
 function ownSchemas(): Promise<readonly JsonSchema[]> {
   return inScratch(async (directory) => {
     const schemas: JsonSchema[] = [FILTER_SCHEMA];

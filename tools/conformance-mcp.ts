@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * `npm run conformance:mcp`: runs MCP's own conformance suite in both versions of the protocol, against a
- * daemon of this project and through one to a server behind it. It exits 0 when exactly those scenarios
- * fail that docs/mcp-conformance.md gives a reason for. The suite, and the newer Node that it needs, are
- * fetched by npm when it runs.
+ * `npm run conformance:mcp`: runs MCP's own conformance suite in both versions of the protocol,
+ * against a daemon of this project and, through one, against a server behind it. Exits 0 if exactly
+ * the scenarios fail for which docs/mcp-conformance.md gives a reason. npm fetches the suite, and
+ * the newer Node that it needs, at run time.
  */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -49,11 +49,11 @@ async function judge(subject: Subject, directory: string): Promise<number> {
   }
 }
 
-/** The verdict on each scenario, by its name; true: it was passed. */
+/** The outcome of each scenario by name; true if it passed. */
 type Outcomes = ReadonlyMap<string, boolean>;
 
 async function runSuite(url: string, version: string): Promise<Outcomes> {
-  // Neither is the project's: its rules for packages are not meant for them.
+  // Neither package belongs to the project, so its npm rules do not apply.
   const rules = ["--engine-strict=false", "--ignore-scripts=false"];
   const packages = [`--package=${NODE}`, `--package=${SUITE}`];
   const args = ["exec", "--yes", ...rules, ...packages, "--", "conformance"];
@@ -68,7 +68,7 @@ async function runSuite(url: string, version: string): Promise<Outcomes> {
   return new Map([...lines].map(([, mark, name = ""]) => [name, mark === "✓"]));
 }
 
-/** Says how the version went; true where it went as the docs say. */
+/** Reports the outcomes of a version; returns true if they match the docs. */
 function report(heading: string, outcomes: Outcomes): boolean {
   const expected = reasonsFor(heading);
   const failed = [...outcomes].filter(([, isPassed]) => !isPassed).map(([name]) => name);
@@ -81,7 +81,7 @@ function report(heading: string, outcomes: Outcomes): boolean {
   return outcomes.size > 0 && unexpected.length === 0 && better.length === 0;
 }
 
-/** The scenarios that the docs say are not passed: rows of a section, which may name several. */
+/** The scenarios that the docs list as failing: rows of a section, which may name several. */
 function reasonsFor(heading: string): ReadonlySet<string> {
   const [, section = ""] = readFileSync(REASONS, "utf8").split(`\n## ${heading}\n`);
   const [rows = ""] = section.split("\n## ");

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm run conformance`: runs the conformance cases against this project's own daemon, under as many
- * configurations as it takes for every case to be asked. Exits 0 when none failed and each was passed.
+ * `npm run conformance`: runs the conformance cases against this project's own daemon, under enough
+ * configurations to run every case. Exits 0 if none failed and each passed at least once.
  */
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,14 +21,14 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FIXTURE = join(ROOT, "test/exchanges/deployment");
 const RUNS = join(ROOT, "test/conformance/runs.json");
 
-/** One configuration of the fixture, and as whom it is asked. */
+/** One configuration of the fixture, and the identity of the caller. */
 interface Run {
   /** "" is the default one. */
   readonly config: string;
   readonly args: readonly string[];
 }
 
-/** The part of the program's report that is read. */
+/** The members of the program's report that are used. */
 interface Report {
   readonly conforming: boolean;
   readonly summary: Readonly<Record<string, number>>;
@@ -57,7 +57,7 @@ async function runAll(): Promise<boolean> {
   return isConforming && passed.size === names.size;
 }
 
-/** The fixture in a directory of its own, so that nothing is written beside it. */
+/** Runs a copy of the fixture, so that nothing is written into the original. */
 function runOnce({ config, args }: Run): Promise<Report> {
   return inScratch(async (directory) => {
     cpSync(FIXTURE, directory, { recursive: true });
@@ -87,7 +87,7 @@ async function ask(directory: string, args: readonly string[]): Promise<Report> 
   return JSON.parse(await captured(conformanceProgram, [...args, ...own], directory)) as Report;
 }
 
-/** The output of a program; it finds the daemon's certificate where the daemon put it. */
+/** Captures the output of a program, which uses the daemon's generated certificate. */
 async function captured(
   program: Command,
   args: readonly string[],

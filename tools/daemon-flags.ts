@@ -1,7 +1,7 @@
-/** The flags of Node that the programs run with: their first lines have them, and nobody else repeats them. */
+/** The Node flags of the programs, defined only in their first lines. */
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** Reads them from the built program, for those who start it with an interpreter of their choice. */
+/** Reads the flags from the built program, for callers that start it with another interpreter. */
 export function daemonFlags(program: string): readonly string[] {
   const file = openSync(program, "r");
   try {

@@ -1,33 +1,33 @@
 /**
- * The signals of the daemon's process: two of them drain what runs, one has it read its deployment again, and one
- * that opens a debugger by itself does nothing.
+ * Signal handling of the daemon: two signals drain it, one reloads its deployment, and the one that
+ * opens Node's debugger is ignored.
  */
 import type { Daemon } from "../src/app/daemon.ts";
 
-/** The part that signals are for: the console alone has no deployment to read again. */
+/** The part of the daemon that signals use; a console alone cannot reload a deployment. */
 type Signalled = Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>;
 
-/** Keeps Node from opening a debugger to everybody on the host, as it does by a signal that others reopen logs by. */
+/** Ignores SIGUSR1, on which Node would open a debugger to everyone on the host; other daemons reopen logs on it. */
 export function ignoreDebugger(): void {
   process.on("SIGUSR1", () => undefined);
 }
 
-/** Handles them from now on; answers with how to say what runs, once something does. */
+/** Installs the handlers; returns a function that sets the daemon once it is started. */
 export function handleSignals(): (started: Signalled) => void {
   let running: Signalled | undefined;
   let isStopping = false;
   let isReloadDue = false;
   const stop = async (): Promise<void> => {
-    // A second signal means now.
+    // A second signal exits at once.
     if (isStopping) process.exit(1);
     isStopping = true;
     if (running === undefined) process.exit(0);
     await running.drain();
   };
   const reload = (): void => {
-    // The start may have read already what has changed since.
+    // The start may have read files that have changed since, so it reloads afterwards.
     isReloadDue = running === undefined;
-    // The log says what comes of it.
+    // Failures are logged by the reload itself.
     running?.reload?.().catch(() => undefined);
   };
   ignoreDebugger();

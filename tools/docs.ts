@@ -1,4 +1,4 @@
-/** `npm run docs`: the documentation as a site that is read without a network, in `site/`. */
+/** `npm run docs`: builds the documentation as an offline site, in `site/`. */
 import { command } from "../src/programs/shell/command.ts";
 import { runHere } from "./process-terminal.ts";
 import { writeSite } from "./site/write-site.ts";

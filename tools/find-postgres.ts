@@ -1,12 +1,12 @@
-/** Finds the programs of PostgreSQL, for the torture and the tests. */
+/** Finds the programs of PostgreSQL, for the torture tool and the tests. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The beginning of a command line: PostgreSQL does not run as root. */
+/** The prefix of a command line that runs as an ordinary user: PostgreSQL does not run as root. */
 export const POSTGRES_USER: readonly string[] =
   process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
 
-/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else Debian's newest, else the path's. */
+/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else Debian's newest version, else the PATH's. */
 export function findPostgres(): string | undefined {
   const { POSTGRES_BIN: named, PATH: path = "" } = process.env;
   if (named !== undefined && named !== "") return named;
@@ -14,7 +14,7 @@ export function findPostgres(): string | undefined {
   return folders.find((folder) => isProgram(join(folder, "initdb")));
 }
 
-/** The newest first. */
+/** Debian's folders, newest version first. */
 function debianFolders(): readonly string[] {
   const root = "/usr/lib/postgresql";
   try {

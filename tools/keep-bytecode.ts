@@ -1,7 +1,7 @@
 /**
- * Part of the build: runs the daemon on a new deployment, calls it as agents do, runs the other programs beside
- * it, and keeps the bytecode of whatever ran, beside each file. All of them run in a process of its own,
- * with the flags that they always have.
+ * Build step: runs the daemon on a new deployment, calls it as agents do, runs the other programs,
+ * and stores the bytecode of all executed files beside them. This happens in a separate process
+ * with the usual flags.
  */
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
@@ -17,12 +17,12 @@ import { OTHER_PROGRAMS } from "./other-programs.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { inScratch } from "./scratch.ts";
 
-/** The one file that does something when it is loaded: it ends where there is no daemon. */
+/** The only file with an effect on loading: it ends without a daemon. */
 const WORKER = "agtpd-worker";
 const PROGRAM = fileURLToPath(new URL("./agtpd.js", import.meta.url));
 const ITSELF = fileURLToPath(import.meta.url);
 
-/** Of all calls: what runs but once may be taken for rare. */
+/** Repeated calls, because code that runs once might be considered rare. */
 const ROUNDS = 20;
 
 type Line = readonly [program: string, ...args: string[]];
@@ -31,7 +31,7 @@ const [config] = process.argv.slice(2);
 if (config === undefined) await callDaemon();
 else await runDaemon(config);
 
-/** In the process of the daemon, until it is told that it was called enough, and what programs are to be run. */
+/** Runs the daemon in this process until its parent has made the calls and sends the programs to run. */
 async function runDaemon(path: string): Promise<void> {
   const daemon = loadBundled("agtpd-daemon") as typeof import("./agtpd-daemon.ts");
   process.once("disconnect", () => process.exit(1));
@@ -52,13 +52,13 @@ async function runPrograms(lines: readonly Line[], directory: string): Promise<v
   const silent = { ...err, write: () => undefined };
   for (const [name, ...args] of lines) {
     const code = await runOn({ ...terminal, directory, out: silent, err: silent }, name, args);
-    // The findings of a doctor are no fault of the build.
+    // Findings of `doctor` do not fail the build.
     if (code > 1) throw new Error(`${name} ${args.join(" ")} ended with ${code}`);
   }
 }
 
 function keepBytecode(): void {
-  // A file that none of them had a use for is loaded, and keeps what that runs.
+  // Files that nothing has used are loaded, to keep the bytecode of that.
   for (const file of readdirSync(FOLDER)) {
     const { name, ext } = parse(file);
     if (ext === ".cjs" && name !== WORKER) loadBundled(name);
@@ -99,7 +99,7 @@ async function listeningPort(log: Readable): Promise<number> {
   throw new Error("the daemon does not listen");
 }
 
-/** The common uses of the programs, and their help. */
+/** Common command lines of the programs, and their help. */
 function programLines(uri: string, agent: string): readonly Line[] {
   const catalog = "catalog/methods.json";
   return [
@@ -116,7 +116,7 @@ function programLines(uri: string, agent: string): readonly Line[] {
   ];
 }
 
-/** Calls that are served and calls that are refused, on new connections and on kept ones. */
+/** Makes served and refused calls, on new and on kept connections. */
 async function makeCalls(port: number, agentId: string): Promise<void> {
   const peer = { host: "127.0.0.1", port, rejectUnauthorized: false };
   const calls = [

@@ -1,6 +1,6 @@
 /**
- * Processes and directories that a tool leaves nowhere, whichever way it ends: interrupted (SIGINT, SIGTERM), by a
- * fault, or done.
+ * Cleans up processes and directories of a tool however it ends: interrupted (SIGINT, SIGTERM), by
+ * a fault, or normally.
  */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 const undone = new Set<() => void>();
 
-/** Undoes something when this process ends, the latest first; calling the answer takes that back. */
+/** Registers an undo for the end of this process, latest first; the returned function cancels it. */
 export function undoAtEnd(undo: () => void): () => void {
   if (undone.size === 0) listen("on");
   undone.add(undo);
@@ -18,7 +18,7 @@ export function undoAtEnd(undo: () => void): () => void {
   };
 }
 
-/** A child does not outlive this process. */
+/** Ends a child together with this process. */
 export function endWithThis<Child extends ChildProcess>(child: Child): Child {
   child.once(
     "exit",
@@ -27,12 +27,12 @@ export function endWithThis<Child extends ChildProcess>(child: Child): Child {
   return child;
 }
 
-/** A server that is told to end at once gives its processes five seconds. */
+/** PostgreSQL gives its processes five seconds in an immediate shutdown. */
 const QUIT_MS = 8_000;
 const LOOK_MS = 20;
 const NOBODY = new Int32Array(new SharedArrayBuffer(4));
 
-/** Ends a PostgreSQL by its `postmaster.pid`, and waits until it writes no more: nothing else is left to do. */
+/** Ends a PostgreSQL by its `postmaster.pid`, and waits synchronously until it has stopped writing. */
 export function quitServer(pidFile: string): void {
   try {
     const pid = Number.parseInt(readFileSync(pidFile, "utf8"), 10);
@@ -41,13 +41,13 @@ export function quitServer(pidFile: string): void {
       Atomics.wait(NOBODY, 0, 0, LOOK_MS);
     }
   } catch {
-    // It is not there, or not any more.
+    // It has ended, or never started.
   }
 }
 
-/** Removes a directory when this process ends; calling the answer takes that back. */
+/** Removes a directory when this process ends; the returned function cancels that. */
 export function removeAtEnd(directory: string): () => void {
-  // Processes in it may still be dying.
+  // Retries, because dying processes may still write there.
   const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };
   return undoAtEnd(() => rmSync(directory, patient));
 }

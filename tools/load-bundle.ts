@@ -1,7 +1,7 @@
 /**
- * Loads the files of the bundle with the bytecode that the build kept of them: a start compiles none of them
- * again, which takes a third of a daemon's time, and neither does its first second. Bytecode of another Node
- * or of other flags is not used.
+ * Loads the files of the bundle with the bytecode kept by the build: a start compiles none of them
+ * again, which saves a third of a daemon's time, and neither does its first second. Bytecode of
+ * another Node version or other flags is not used.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -10,12 +10,12 @@ import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 
 export const FOLDER: string = fileURLToPath(new URL("../bundle/", import.meta.url));
-/** The files that are loaded from outside; the others are run as these need them. */
+/** The files that are loaded directly; the others are loaded by these. */
 export const ENTRIES: readonly string[] = ["programs", "agtpd-worker"];
-/** A script of its own has no `import`: the build lets each file ask for this one by that name. */
+/** The name that replaces `import`, which scripts do not have; each file gets it as an argument. */
 export const IMPORT: string = "importHere";
 
-/** Each file is a function: CommonJS's own, and the one above. */
+/** The beginning of each file, a function like CommonJS's with one more argument. */
 export const OPENING: string = `(function (exports, require, module, __filename, ${IMPORT}) {`;
 export const CLOSING: string = "\n})";
 type Run = (
@@ -26,28 +26,28 @@ type Run = (
   importHere: (specifier: string) => Promise<unknown>,
 ) => void;
 
-/** A file that was run, as CommonJS sees it. */
+/** An executed file, as CommonJS sees it. */
 interface Loaded {
   exports: object;
-  /** For whoever keeps its bytecode. */
+  /** The script, from which bytecode is kept. */
   readonly script: Script;
 }
 
-/** By the path of its file. */
+/** Executed files by path. */
 const loaded = new Map<string, Loaded>();
 const requireOther = createRequire(FOLDER);
 
-/** Runs a file of the bundle, by its name, and returns its exports. */
+/** Runs a file of the bundle and returns its exports. */
 export function loadBundled(name: string): object {
   return requireFile(`./${name}.cjs`) as object;
 }
 
-/** The files that were run until now. */
+/** The files executed so far. */
 export function loadedScripts(): ReadonlyMap<string, Script> {
   return new Map([...loaded].map(([path, { script }]) => [path, script]));
 }
 
-/** Beside its file; an absent one is like one that does not fit. */
+/** The path of a file's bytecode; a missing one is treated like one that does not fit. */
 export function bytecodeOf(path: string): string {
   return `${path}.bytecode`;
 }
@@ -60,7 +60,7 @@ function requireFile(id: string): unknown {
   if (known !== undefined) return known.exports;
   const module: Loaded = { exports: {}, script: compileFile(path, name) };
   loaded.set(path, module);
-  // Node's own list of loaded files has these, too.
+  // Registered in Node's own cache, too.
   requireOther.cache[path] = module as unknown as NodeJS.Module;
   const run = module.script.runInThisContext() as Run;
   run(module.exports, requireFile, module, path, (specifier) => import(specifier));
@@ -68,11 +68,11 @@ function requireFile(id: string): unknown {
 }
 
 function compileFile(path: string, name: string): Script {
-  // The build writes ASCII alone: nothing is decoded, and V8 reads it where it is.
+  // The build writes ASCII only, so nothing is decoded, and V8 reads the buffer in place.
   const source = readInPlace(path).toString("latin1");
   const cachedData = readIfThere(bytecodeOf(path));
   return new Script(source, {
-    // Traces have the name that bytecode was made under, so it is the same wherever the files were moved to.
+    // Independent of the installation path, because bytecode is bound to the name, which stack traces show.
     filename: `agtpd:${name}`,
     ...(cachedData === undefined ? {} : { cachedData }),
   });
@@ -86,13 +86,13 @@ function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-/** Larger than every file. */
+/** Larger than any of the files. */
 const PLACE_OCTETS = 2 ** 21;
 let place: Buffer | undefined;
 
 /**
- * The octets of a file, until the next one is read: each has had what it needs of them by then. Places of their
- * own would be 1,400 more pages for the system to find, a tenth of all in a start.
+ * Reads a file into a shared buffer, valid until the next read: its content has been used by then.
+ * Separate buffers would be 1,400 more pages to fault in, a tenth of those of a start.
  */
 function readInPlace(path: string): Buffer {
   const file = openSync(path, "r");
@@ -109,7 +109,7 @@ function readInPlace(path: string): Buffer {
   }
 }
 
-/** The place goes when what is loaded together was. */
+/** The shared buffer, released once the current loading is done. */
 function placeOf(size: number): Buffer {
   if (place !== undefined && place.length >= size) return place;
   place = Buffer.allocUnsafeSlow(Math.max(size, PLACE_OCTETS));

@@ -1,9 +1,9 @@
-/** The destination of the log of a daemon that is a program of its own. */
+/** The log destination of a daemon that runs as a program. */
 import { Console } from "node:console";
 import { type LogSink, openStdout } from "../src/base/log.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 
-/** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
+/** Opens the log: readable lines on a terminal, JSON otherwise; the formatter is loaded on demand. */
 export async function openLogSink({ out }: Terminal): Promise<LogSink> {
   moveConsole();
   const sink = openStdout();
@@ -12,7 +12,7 @@ export async function openLogSink({ out }: Terminal): Promise<LogSink> {
   return readableLog(sink, out.hasColour);
 }
 
-/** Sends prints of a deployment's functions by `console` to standard error: standard output has the log alone. */
+/** Redirects `console` output of a deployment's functions to standard error: standard output only contains the log. */
 export function moveConsole(): void {
   globalThis.console = new Console(process.stderr);
 }

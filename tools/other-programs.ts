@@ -1,7 +1,7 @@
 /** The programs beside `agtpd`, by name. */
 import type { Command } from "../src/programs/shell/command.ts";
 
-/** Each is loaded when it is run. */
+/** Loaders by name; a program is loaded when it is run. */
 export const OTHER_PROGRAMS: Readonly<Record<string, () => Promise<Command>>> = {
   agtp: async () => (await import("../src/programs/agtp/command.ts")).agtpProgram,
   "agtp-agntcy": async () =>

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Makes what the sample deployment needs and no repository should hold: the certificate of its order
- * desk, which `endpoints/orders/` trusts. Part of the build, so that a fresh clone passes `--check`.
+ * Build step: generates a file of the sample deployment that should not be in a repository: the
+ * certificate of its order desk, which `endpoints/orders/` trusts. With it a fresh clone passes
+ * `--check`.
  */
 import { fileURLToPath } from "node:url";
 import { ensureCertificate } from "../src/server/certificate.ts";

@@ -1,8 +1,8 @@
-/** Questions to the person at the terminal of this process; lines typed ahead are not lost. */
+/** Asks the person at this process's terminal; lines typed ahead are kept. */
 import { createInterface } from "node:readline";
 import type { Questions } from "../src/programs/init/answers.ts";
 
-/** Undefined where standard input is no terminal, or nobody would see the questions. */
+/** Undefined if standard input is not a terminal, or nobody would see the questions. */
 export function openQuestions(): Questions | undefined {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -13,7 +13,7 @@ export function openQuestions(): Questions | undefined {
     said.push(line);
     wake();
   });
-  // Ctrl-C and Ctrl-D end up here, too.
+  // Also called for Ctrl-C and Ctrl-D.
   lines.on("close", () => {
     isOver = true;
     wake();

@@ -1,4 +1,4 @@
-/** The terminal of this process, as the programs take it, and the way to run one of them on it. */
+/** The terminal of this process for programs, and a function that runs one on it. */
 import { given } from "../src/base/json-value.ts";
 import { codeOf, reasonOf } from "../src/base/thrown.ts";
 import { AgtpClientError } from "../src/client/client-error.ts";
@@ -8,12 +8,12 @@ import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
 
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
-/** Runs a program with the arguments of this process; it exits by what the program answers. */
+/** Runs a program with the arguments of this process, and exits with its code. */
 export async function runHere(program: Command): Promise<void> {
   process.exitCode = await runProgram(program, process.argv.slice(2), processTerminal());
 }
 
-/** Standard output, error and input, and where this process stands. */
+/** The outputs, the input and the directory of this process. */
 export function processTerminal(): Terminal {
   return {
     out: output(process.stdout),
@@ -23,7 +23,7 @@ export function processTerminal(): Terminal {
     ...given({ script: scriptOf(process.argv[1]) }),
     readInput,
     streams: {
-      // Making it takes milliseconds, and few programs read it.
+      // Created on demand: it takes milliseconds, and few programs read it.
       get input() {
         return process.stdin;
       },
@@ -34,12 +34,15 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** A command on the path is a link by its own name, or lies where packages are installed. */
+/** The script, if Node was given its path; a command on the PATH is a link without extension, or in node_modules. */
 function scriptOf(path = ""): string | undefined {
   return path.endsWith(".js") && !path.includes("/node_modules/") ? path : undefined;
 }
 
-/** Results that cannot be written end the process; a daemon writes past it. What is said beside them may be lost. */
+/**
+ * An output: a failed write of results ends the process, except a daemon; lost messages on standard
+ * error are ignored.
+ */
 function output(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
   return {
@@ -51,14 +54,14 @@ function output(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** The stream, once somebody hears of its errors. */
+/** The stream, with a listener for its errors. */
 function heard(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   const onError = stream === process.stdout ? endUnwritten : ignore;
   if (!stream.listeners("error").includes(onError)) stream.on("error", onError);
   return stream;
 }
 
-/** Quietly where the reader stopped early, as `head` does; a result that is lost is none. */
+/** Ends without a message if the reader stopped early, like `head`; otherwise a lost result is a failure. */
 function endUnwritten(error: Error): void {
   if (codeOf(error) === "EPIPE") process.exit();
   process.stderr.on("error", ignore);

@@ -1,4 +1,4 @@
-/** The programs of the package by their names: the build bundles this module and all that they load. */
+/** The programs of the package by name: the build bundles this module with everything they load. */
 import type { Command } from "../src/programs/shell/command.ts";
 import { runProgram } from "../src/programs/shell/run-program.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
@@ -6,12 +6,12 @@ import { daemonProgram } from "./agtpd-program.ts";
 import { OTHER_PROGRAMS } from "./other-programs.ts";
 import { runHere } from "./process-terminal.ts";
 
-/** Runs a program with the arguments of this process; it exits by what the program answers. */
+/** Runs a program with the arguments of this process, and exits with its code. */
 export async function runNamed(name: string): Promise<void> {
   await runHere(await load(name));
 }
 
-/** Runs a program on another terminal; answers its exit code. */
+/** Runs a program on another terminal; returns its exit code. */
 export async function runOn(
   terminal: Terminal,
   name: string,

@@ -1,4 +1,4 @@
-/** `npm run reference`: writes the pages of docs/reference that are made from the code. */
+/** `npm run reference`: writes the pages of docs/reference that are generated from code. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { command } from "../src/programs/shell/command.ts";

@@ -1,6 +1,7 @@
 /**
- * `npm run release`: everything up to publication. Looks at the tree, runs the tests, packs, installs the
- * tarball in an empty project under engine-strict and starts it there; then prints what is left to do.
+ * `npm run release`: all steps before publication. Checks the tree, runs the tests, packs, installs
+ * the tarball in an empty project under engine-strict and starts it there; then prints the
+ * remaining steps.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -34,7 +35,7 @@ function release(isTrial: boolean): boolean {
   return true;
 }
 
-/** Installs as a stranger does, and makes, checks and names what was installed. */
+/** Installs the tarball like a user would, makes and checks a deployment with it, and lists what was installed. */
 function tryInstall(tarball: string, directory: string, version: string): void {
   writeFileSync(join(directory, "package.json"), '{ "private": true, "type": "module" }\n');
   writeFileSync(join(directory, ".npmrc"), "engine-strict=true\n");

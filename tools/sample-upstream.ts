@@ -1,12 +1,13 @@
 /**
- * The order desk of the sample deployment: an HTTPS API as a business might have had for years. It
- * knows nothing of AGTP; `endpoints/orders/` says how the daemon calls it. Orders live in memory.
+ * The order desk of the sample deployment: an HTTPS API like one that a business might have had for
+ * years. It knows nothing of AGTP; `endpoints/orders/` describe how the daemon calls it. Orders are
+ * kept in memory.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 
-/** The address of the desk, and the credential that it asks for. */
+/** The address of the desk, and the credential that it requires. */
 interface OrderDeskOptions {
   readonly port: number;
   readonly cert: string;
@@ -39,11 +40,11 @@ const PRICES = new Map([
 ]);
 const MAX_ORDERS = 10_000;
 const MAX_BODY_BYTES = 65_536;
-/** The kitchen has so many portions of anything. */
+/** The maximum portions of one order. */
 const MAX_COUNT = 12;
 const SERVED_AFTER_MS = 10 * 60_000;
 
-/** Starts the desk on 127.0.0.1; rejects when the port is taken. */
+/** Starts the desk on 127.0.0.1; rejects if the port is taken. */
 export async function startOrderDesk(options: OrderDeskOptions): Promise<Server> {
   const orders = new Map<string, Order>();
   const server = createServer({ cert: options.cert, key: options.key }, (request, response) => {

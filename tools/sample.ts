@@ -1,6 +1,6 @@
 /**
- * The sample deployment with the order desk that it calls. A port that is taken is no reason not to
- * start: a free one stands for it, and the deployment is told where the desk is by ORDER_DESK.
+ * The sample deployment with the order desk that it calls. If a port is taken a free one is used,
+ * and ORDER_DESK gives the deployment the desk's address.
  */
 import { once } from "node:events";
 import type { Server } from "node:https";
@@ -12,23 +12,23 @@ import type { Problem } from "../src/base/problem.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { startOrderDesk } from "./sample-upstream.ts";
 
-/** As in endpoints/orders/; not a secret, as the desk answers on loopback only. */
+/** As in endpoints/orders/; the token is no secret, because the desk listens on loopback only. */
 const DESK = { port: 4481, token: "sample-order-desk-key" } as const;
 
-/** The place of the sample, and those who are told about it. */
+/** The location of the sample, and the recipients of messages. */
 export interface SampleOptions extends Pick<DaemonOptions, "env" | "log"> {
   /** The directory of agtp-server.toml. */
   readonly root: string;
-  /** Hears of ports that are taken, a line each. */
+  /** Called for each port that is taken. */
   readonly tell: (line: string) => void;
 }
 
-/** Both, started; or why the daemon is not. */
+/** The running sample, or the problems of the daemon. */
 type SampleResult =
   | { readonly kind: "started"; readonly daemon: Daemon; close(): Promise<void> }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
-/** Starts the order desk and the daemon; `close` ends the desk. */
+/** Starts the order desk and the daemon; `close` stops the desk. */
 export async function startSample(options: SampleOptions): Promise<SampleResult> {
   const { root, env, log, tell } = options;
   const desk = await openDesk(root, tell);

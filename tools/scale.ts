@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm run scale`: what a request and a reload cost a daemon that serves very much, in CPU time, and
- * how long they hold its event loop at a time. It reports and never judges.
+ * `npm run scale`: measures requests and reloads of a very large deployment, in CPU time and in
+ * blocking of the event loop. It reports without judging.
  */
 import { command } from "../src/programs/shell/command.ts";
 import { runHere } from "./process-terminal.ts";

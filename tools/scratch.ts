@@ -1,11 +1,11 @@
-/** Directories that go when what was done in them is done, and certificates for servers in them. */
+/** Temporary directories that are removed after use, and certificates for servers in them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { removeAtEnd } from "./leftovers.ts";
 
-/** Runs something in a directory of its own, which is removed afterwards. */
+/** Runs work in a temporary directory, which is removed afterwards. */
 export async function inScratch<T>(run: (directory: string) => T | Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), "agtpd-scratch-"));
   const removed = removeAtEnd(directory);
@@ -17,7 +17,7 @@ export async function inScratch<T>(run: (directory: string) => T | Promise<T>): 
   }
 }
 
-/** Makes a certificate for loopback in a directory; answers where it and its key are. */
+/** Makes a certificate for loopback in a directory; returns the paths of it and its key. */
 export async function makeCertificate(
   directory: string,
 ): Promise<{ readonly cert: string; readonly key: string }> {

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Before packing: the locked production tree as `npm-shrinkwrap.json`, which a package may carry, so
- * that whoever installs it gets the versions that were tested. What only developers need is left out.
+ * Before packing: writes the locked production dependencies to `npm-shrinkwrap.json`, which a
+ * package may contain, so that users install the tested versions. Development dependencies are left
+ * out.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

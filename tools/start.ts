@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm start`: the sample deployment at the project's root, the order desk it calls, and a few
- * commands to try. An operator's own deployment needs `agtpd` alone.
+ * `npm start`: runs the sample deployment in the project's root with the order desk it calls, and
+ * prints a few commands to try. An operator's own deployment only needs `agtpd`.
  */
 import { fileURLToPath } from "node:url";
 import type { Daemon } from "../src/app/daemon.ts";
@@ -31,12 +31,12 @@ async function start(): Promise<boolean> {
   return true;
 }
 
-/** SIGHUP reloads, as it does with `agtpd`; the other two drain and end, as `agtpd stop` does. */
+/** SIGHUP reloads, as with `agtpd`; the other two signals drain and end, like `agtpd stop`. */
 function stopOnSignal(daemon: Daemon, closeDesk: () => Promise<void>): void {
   ignoreDebugger();
   void daemon.ended.then(closeDesk).then(() => process.exit(0));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    // Ctrl-C reaches the whole process group, and npm passes it on as well: it drains once.
+    // Ctrl-C signals the whole process group, and npm passes it on again: the second one is ignored.
     process.on(signal, () => void daemon.drain());
   }
   process.on("SIGHUP", () => {
@@ -44,7 +44,7 @@ function stopOnSignal(daemon: Daemon, closeDesk: () => Promise<void>): void {
   });
 }
 
-/** A function, an existing HTTPS API, and a composition of the two. */
+/** Example calls: a function, an existing HTTPS API, and a composition of the two. */
 function invitation(port: number): string {
   const uri = port === 4480 ? "agtp://localhost" : `agtp://localhost:${port}`;
   const stay = { guest_name: "Ada", arrival: "2030-05-04", departure: "2030-05-06", guests: 2 };

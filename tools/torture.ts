@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * `npm run torture`: what an attacker and a bad day do to a daemon, on loopback, each against a
- * daemon of its own and for a bounded time, while another process asks it how it is; and to a cluster
- * of three with a PostgreSQL of its own. Exit 0: it held; 1: it did not, and the report says where.
- * docs/torture.md
+ * `npm run torture`: attacks and operational faults against a daemon on loopback, each with its own
+ * daemon and for a limited time, while another process measures its responses; also faults against
+ * a cluster of three with its own PostgreSQL. Exit 0: it held; 1: it did not, and the report tells
+ * where. docs/torture.md
  */
 import { fileURLToPath } from "node:url";
 import { command, type Options } from "../src/programs/shell/command.ts";
@@ -21,7 +21,7 @@ import { Heart, Victim } from "./torture/victim.ts";
 const COUNT = { parse: (text: string) => readNumber(text, 999_999) } as const;
 const SEED = { parse: (text: string) => readNumber(text, 999_999_999) } as const;
 const PROGRAM_PATH = fileURLToPath(new URL("agtpd.js", import.meta.url));
-/** Not an attack on one daemon. */
+/** Names the cluster's faults, which are no attack on a single daemon. */
 const CLUSTER = "cluster";
 const NAMES = [...ATTACKS.map(({ name }) => name), CLUSTER];
 
@@ -135,5 +135,5 @@ function formatOutcome({ name, count, stallMs, ownMs, fault }: Outcome): string 
 }
 
 await runHere(PROGRAM);
-// It has two exit codes: a command line that is wrong held as little as a daemon that did not.
+// Only two exit codes are documented: a wrong command line counts as a failure.
 if (process.exitCode === 2) process.exitCode = 1;

@@ -1,11 +1,11 @@
-/** Learns, before a load, how large a server's responses are. */
+/** Determines the size of a server's responses before a load. */
 import type { Contender } from "./measure.ts";
 import { openSocket, type Place } from "./open-socket.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 const BLANK_LINE = "\r\n\r\n";
 
-/** Sends the first request twice, one after the other: a first response may say more than later ones. */
+/** Sends the first request twice in sequence, because a connection's first response may be longer than later ones. */
 export function aimAt(
   server: ServerProcess,
   ca: string,
@@ -15,7 +15,7 @@ export function aimAt(
   return aimAtPort(server, { port: server.port, ca }, { start, requests });
 }
 
-/** The same for another port of a server. */
+/** Does the same for another port of a server. */
 export async function aimAtPort(
   server: ServerProcess,
   place: Place,
@@ -47,7 +47,7 @@ async function measureResponses(
       received = received.slice(bytes);
       socket.write(request);
     }
-    // The last answer of a connection.
+    // The server closed the connection after its only response.
     if (first !== undefined) return [first, first];
     throw new Error(`expected "${start}", got "${received}"`);
   } finally {
@@ -55,7 +55,7 @@ async function measureResponses(
   }
 }
 
-/** The octets of a response, as its head says. */
+/** The length of a response in octets, from its head. */
 function responseLength(received: string): number | undefined {
   const headEnd = received.indexOf(BLANK_LINE);
   if (headEnd < 0) return undefined;

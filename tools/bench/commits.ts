@@ -1,23 +1,23 @@
-/** The commits of a PostgreSQL: what one takes, and how many several connections make in a second. */
+/** Measures commits in PostgreSQL: the duration of one, and the rate over several connections. */
 import pg from "pg";
 
-/** As many connections as a node has at most. */
+/** The maximum number of connections of a node. */
 const CONNECTIONS = 8;
 const COMMITS = 100;
 const WINDOW_MS = 300;
-/** About as long as a signed record. */
+/** About the length of a signed record. */
 const RECORD: string = "x".repeat(1_100);
 
-/** Measures commits of one row as long as a record. */
+/** Measures commits of one row, about as long as a record. */
 export interface Commits {
-  /** The median of what one takes, in microseconds. */
+  /** The median duration of a commit, in microseconds. */
   medianMicros(): Promise<number>;
-  /** Of all connections together. */
+  /** The rate of all connections together. */
   perSecond(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Opens the connections, over a table of its own. */
+/** Opens the connections, with a table of their own. */
 export async function openCommits(url: string): Promise<Commits> {
   const clients = Array.from({ length: CONNECTIONS }, () => new pg.Client(url));
   for (const client of clients) {

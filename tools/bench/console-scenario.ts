@@ -1,4 +1,4 @@
-/** The scenario of `[console]`: what a request pays for it, with nobody looking and with ten who do. */
+/** The scenario of `[console]`: its cost for requests, with no viewer and with ten. */
 import { type IncomingMessage, request } from "node:http";
 import { askControl } from "../../src/client/ask-control.ts";
 import { controlPath } from "../../src/state/state-directory.ts";
@@ -11,7 +11,7 @@ import type { ServerPool } from "./servers.ts";
 
 const ONLOOKERS = 10;
 
-/** Off, on, and on with onlookers that read what they are told, in turn. */
+/** Measures without a console, with one, and with viewers that read its events, in turn. */
 export async function measureConsole(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const watched = await pool.agtpd(10, { records: "signed", console: true });
   const contenders = {
@@ -46,12 +46,12 @@ export async function measureConsole(pool: ServerPool, timing: Timing): Promise<
   ];
 }
 
-/** Requests for the same processor time: what else the machine does is no part of it. */
+/** Requests per processor time, relative to the base; other load on the machine does not count. */
 function share(samples: readonly Sample[], base: readonly Sample[], bound: number): Goal {
   return atLeast(ratioOf(base, samples, "cpuMicros"), bound, "of none, by CPU");
 }
 
-/** Opens streams of events; answers how to end them. */
+/** Opens event streams; returns a function that closes them. */
 async function lookOn({ consolePort, directory }: ServerProcess): Promise<() => void> {
   const origin = `http://localhost:${consolePort}`;
   const asked = JSON.stringify({ command: "login", options: { name: "bench" } });

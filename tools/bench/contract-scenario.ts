@@ -1,4 +1,4 @@
-/** The scenario of contracts: calls under few of them beside calls under many. */
+/** The scenario of contracts: calls with few contracts compared to calls with many. */
 import { aimAt } from "./aim.ts";
 import { contractPath, ownerOf } from "./contracts.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
@@ -7,7 +7,7 @@ import { agtpRequest } from "./order.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** Goal 3: a call under a contract costs the same, however many there are. */
+/** Goal 3: the cost of a call under a contract does not depend on their number. */
 export async function measureContracts(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const contender = async (contracts: number): Promise<Contender> => {
     const server = await pool.agtpd(10, { contracts, agents: 100 });

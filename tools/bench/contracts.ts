@@ -1,4 +1,4 @@
-/** Contracts of a deployment under test, each for one call of an endpoint; in its store before it starts. */
+/** Contracts of a deployment under test, each for one call of an endpoint; written to its store before it starts. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Contract, type ContractEndpoint, hashContract } from "../../src/endpoint/contract.ts";
@@ -7,18 +7,18 @@ import { ContractRegister } from "../../src/state/registers/contract-register.ts
 import { benchAgentId, ORDER_SCHEMA } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
 
-/** One agent may have a thousand. */
+/** An agent may have up to a thousand contracts. */
 const OWNERS = 100;
-/** So many are committed together. */
+/** The number of contracts in one commit. */
 const TOGETHER = 500;
 const DAY_MS = 86_400_000;
 
-/** The agent whose contract the nth is. */
+/** The agent that owns the nth contract. */
 export function ownerOf(index: number): number {
   return index % OWNERS;
 }
 
-/** The path of the nth contract; all are of one length. */
+/** The path of the nth contract; all paths have the same length. */
 export function contractPath(index: number): string {
   return `/agreed/${String(index).padStart(5, "0")}`;
 }

@@ -1,4 +1,4 @@
-/** Deployment directories for the daemon under test, as many endpoints as asked for. */
+/** Writes deployment directories for the daemon under test, with any number of endpoints. */
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,30 +7,30 @@ import { benchAgentId, ORDER_RESULT } from "./order.ts";
 import { endpointFile, refusingFiles } from "./order-endpoint.ts";
 
 /**
- * The records of responses: none, unsigned, signed, synced before they leave, or signed in a journal
- * that is kept small.
+ * The mode of Attribution-Records: none, unsigned, signed, synced before the reply leaves, or
+ * signed with retention.
  */
 type Records = "off" | "unsigned" | "signed" | "power" | "retained";
 
-/** The options of a deployment beside the number of its endpoints. */
+/** The options of a deployment besides the number of its endpoints. */
 export interface DeploymentVariant {
   readonly tls: { readonly cert: string; readonly key: string };
   readonly records: Records;
-  /** One, unless given. */
+  /** Default: 1. */
   readonly agents?: number;
-  /** The processes that answer; one, unless given. */
+  /** The number of worker processes. Default: 1. */
   readonly workers?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
-  /** The handler of its endpoints; a function unless given. */
+  /** The handler of its endpoints. Default: a function. */
   readonly handler?: BenchHandler;
-  /** True if it has two endpoints more: of a path with a parameter, and of a scope that no agent has. */
+  /** True if it has two more endpoints: one with a path parameter, and one with a scope that no agent holds. */
   readonly refusing?: boolean;
   /** True if it has a console. */
   readonly console?: boolean;
-  /** Where traces go, and which part of them; none unless given. */
+  /** The trace collector, and the share of requests that are traced. Default: none. */
   readonly tracing?: { readonly endpoint: string; readonly ratio: number } | undefined;
-  /** A PostgreSQL, and the name of this node there; files of its own unless given. */
+  /** A PostgreSQL, and the name of this node in it. Default: local files. */
   readonly store?: { readonly url: string; readonly node: string } | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The scenario of `[attribution] durability`: what it costs that a record is on the disk before its reply leaves. */
+/** The scenario of `[attribution] durability`: the cost of syncing a record to disk before its reply leaves. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { inScratch } from "../scratch.ts";
@@ -9,11 +9,11 @@ import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
 const ALONE = { connections: 1, inFlight: 1 } as const;
-/** About as long as a signed record. */
+/** About the length of a signed record. */
 const RECORD: string = "x".repeat(1_100);
 const SYNCS = 200;
 
-/** Both settings, beside what the device takes to sync one record, measured in every round. */
+/** Measures both settings, and the disk's time to sync one record, in every round. */
 export async function measureDurability(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const contenders = {
     process: await served(pool, await pool.agtpd(10, { records: "signed" }), 10),
@@ -47,7 +47,7 @@ export async function measureDurability(pool: ServerPool, timing: Timing): Promi
   ];
 }
 
-/** The median of syncing a file that has grown by one record, in microseconds. */
+/** The median time of syncing a file that has grown by one record, in microseconds. */
 function measureSync(directory: string): number {
   const file = openSync(join(directory, "journal"), "a");
   try {

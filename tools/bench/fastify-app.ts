@@ -1,6 +1,6 @@
 /**
- * The alternative that one would build: fastify over https with the same body under the same
- * schema. Run as a process of its own: `fastify-app.js CERT KEY`.
+ * The obvious alternative: fastify over https, with the same body and schema. Run as a separate
+ * process: `fastify-app.js CERT KEY`.
  */
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";

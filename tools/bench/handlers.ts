@@ -2,10 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { ORDER_RESULT } from "./order.ts";
 
-/** A function in the daemon, the same one in a process of its own, one in Python, or the URL of an HTTPS API. */
+/** A function in the daemon, the same in a separate process, in Python, or the URL of an HTTPS API. */
 export type BenchHandler = "function" | "process" | "python" | { readonly url: string };
 
-/** The configuration of the process, where there is one. */
+/** The configuration of the process, if the handler has one. */
 export function processConfig(handler: BenchHandler): string {
   const commands = { process: [process.execPath, "orders-process.mjs"], python: PYTHON_COMMAND };
   if (handler !== "process" && handler !== "python") return "";
@@ -14,12 +14,12 @@ export function processConfig(handler: BenchHandler): string {
 
 const PYTHON_COMMAND = ["python3", "orders.py"];
 
-/** True where there is a Python to run. */
+/** Returns true if Python is available. */
 export function hasPython(): boolean {
   return spawnSync("python3", ["--version"]).status === 0;
 }
 
-/** The handler of an endpoint; a certificate of the benchmark's own is what its API shows. */
+/** The handler table of an endpoint; `cert` is the certificate of the benchmark's HTTPS API. */
 export function handlerTable(handler: BenchHandler, cert: string): string {
   if (handler === "function") return `type = "registered_function"\nfunction = "orders.place"`;
   if (handler === "process" || handler === "python")
@@ -37,7 +37,7 @@ export function errorsOf(handler: string): string {
   return JSON.stringify(handler.includes("external_service") ? UPSTREAM_ERRORS : []);
 }
 
-/** The same function, over pipes. */
+/** The same function in a process. */
 export const PROCESS: string = `import { createInterface } from "node:readline";
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
 send({ method: "hello", params: { protocol: 1, functions: ["place"] } });
@@ -47,7 +47,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-/** The same function in Python, by the library that `agtpd init --handlers python` puts there. */
+/** The same function in Python, with the library that `agtpd init --handlers python` installs. */
 export const PYTHON: string = `import json
 from agtp_handlers import handler, run
 

@@ -1,4 +1,4 @@
-/** The scenario that loads nothing: the memory of an idle connection. */
+/** The scenario without a load: the memory of an idle connection. */
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contender, Timing } from "./measure.ts";
@@ -9,7 +9,7 @@ import type { ServerPool } from "./servers.ts";
 
 const OPENED_AT_ONCE = 20;
 
-/** Goal 3: resident memory with connections that have each made one request and are silent since. */
+/** Goal 3: resident memory of connections that are idle after one request each. */
 export async function measureIdle(
   pool: ServerPool,
   { idleConnections: count }: Timing,
@@ -38,14 +38,14 @@ export async function measureIdle(
   ];
 }
 
-/** Kilobytes. */
+/** Resident memory in kilobytes. */
 interface Resident {
   readonly one: number;
   readonly all: number;
 }
 
 async function residentKb(contender: Contender, count: number): Promise<Resident> {
-  // What the first connections bring with them (code, tables, arenas) is not theirs to answer for.
+  // Warm-up, because the first connections also load code, tables and arenas.
   closeAll(await openIdle(contender, 100));
   const sockets = await openIdle(contender, 1);
   await delay(200);
@@ -67,7 +67,7 @@ async function openIdle(contender: Contender, count: number): Promise<Socket[]> 
   return sockets;
 }
 
-/** Resolves when the connection has its one answer. */
+/** Resolves once the connection has received its response. */
 function openOne({ target }: Contender): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = openSocket(target, () => socket.write(target.requests[0] ?? ""));

@@ -10,7 +10,7 @@ export const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
 export const PIPELINED: Shape = { connections: 16, inFlight: 16 };
 export const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
 
-/** Goals 1, 4 and 6: the whole pipeline against the raw echo and against fastify. */
+/** Goals 1, 4 and 6: the whole pipeline compared with the raw echo and with fastify. */
 export async function measureThroughput(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const quiet = await served(pool, await pool.agtpd(10), 10);
   const peers = { ...(await startPeers(pool)), quiet };
@@ -82,7 +82,7 @@ export async function measureEndpoints(pool: ServerPool, timing: Timing): Promis
   ];
 }
 
-/** Goal 3: nor do records depend on the number of agents, each of which has a chain. */
+/** Goal 3: the cost of records does not depend on the number of agents, each of which has a chain. */
 export async function measureAgents(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const contender = async (agents: number): Promise<Contender> =>
     servedTo(pool, await pool.agtpd(10, { records: "unsigned", agents }), agents);

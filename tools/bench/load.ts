@@ -1,8 +1,8 @@
 /**
- * The load generator: connections that each keep a fixed number of requests in flight, or that are opened anew
- * for every request, over TLS 1.3 where the target has a certificate. It must cost less than any server it
- * measures, so the requests are built beforehand and responses are counted by their size, which two responses
- * told; each later one must begin as those did.
+ * The load generator: connections that each keep a fixed number of requests in flight, or that are
+ * reopened for every request, over TLS 1.3 if the target has a certificate. It must cost less than
+ * any server it measures, so requests are built beforehand and responses are counted by size, as
+ * determined from two responses; each must begin with the expected octets.
  */
 import type { Socket } from "node:net";
 import { openSocket } from "./open-socket.ts";
@@ -10,31 +10,31 @@ import { takeInTurn } from "./request-queue.ts";
 import { createResponseCounter, type ExpectedResponses } from "./response-counter.ts";
 import type { Tally } from "./tally.ts";
 
-/** The address and the requests to send, and the form of the answers. */
+/** The address, the requests to send, and the form of the responses. */
 export interface Target extends ExpectedResponses {
   readonly port: number;
-  /** Undefined: no TLS. */
+  /** The CA certificate; undefined without TLS. */
   readonly ca: string | undefined;
-  /** Sent in turn and around; connection i of n sends the i-th, then each n-th. */
+  /** Sent cyclically; connection i of n sends request i and every nth after it. */
   readonly requests: readonly Buffer[];
 }
 
-/** The load: connections, and requests under way on each. */
+/** The shape of a load: connections, and requests in flight on each. */
 export interface Shape {
   readonly connections: number;
   readonly inFlight: number;
-  /** A new connection for each request, with a full handshake. */
+  /** True to open a new connection for each request, with a full handshake. */
   readonly fresh?: boolean;
 }
 
 /** A running load; `stop` ends it and closes its connections. */
 interface Load {
   stop(): void;
-  /** Rejects when a connection failed or a response was not the expected one. */
+  /** Rejects if a connection failed or a response was unexpected. */
   readonly failed: Promise<never>;
 }
 
-/** Starts the load; completions go to the tally. */
+/** Starts the load; responses are counted in the tally. */
 export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
   let stopped = false;
   let fail: (cause: Error) => void = () => {};
@@ -64,15 +64,15 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
   return { stop, failed };
 }
 
-/** The work of one connection. */
+/** The parameters of one connection. */
 interface Duty {
-  /** So many requests. */
+  /** Returns this many requests. */
   next(count: number): Buffer;
   /** Requests in flight. */
   readonly depth: number;
   readonly tally: Tally;
   fail(cause: Error): void;
-  /** After responses arrived: whether as many requests follow. */
+  /** Called after responses; returns true if the same number of requests follows. */
   goOn(): boolean;
 }
 
@@ -101,7 +101,7 @@ function openConnection(target: Target, duty: Duty): Socket {
   };
   // The first latency of a connection includes its handshake.
   const connectedAt = performance.now();
-  // `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again.
+  // Why `onread`: it bypasses streams, and reads into one reused buffer.
   const onread = { buffer: new Uint8Array(65_536), callback: onBytes };
   const socket = openSocket(target, () => send(depth, connectedAt), { onread });
   socket.setNoDelay(true);

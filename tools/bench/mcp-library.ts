@@ -1,6 +1,6 @@
 /**
- * MCP's own library and nothing else: its low-level server with the one tool, on `node:http`. Run as a
- * process of its own: `mcp-library.js`.
+ * MCP's own library alone: its low-level server with one tool, on `node:http`. Run as a separate
+ * process: `mcp-library.js`.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -29,7 +29,7 @@ function createServerOfOne(): Server {
 }
 
 const handler = createMcpHandler(createServerOfOne);
-/** Sessions of 2025-11-25, each with a server of its own. */
+/** Sessions of 2025-11-25, each with its own server. */
 const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
 async function beginSession(): Promise<WebStandardStreamableHTTPServerTransport> {

@@ -1,4 +1,4 @@
-/** The scenario of MCP: calls beside the library's own server, many tools beside few, and a long list. */
+/** The scenario of MCP: calls compared with the library's own server, many tools compared with few, and a long list. */
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAtPort } from "./aim.ts";
 import { startLoad } from "./load.ts";
@@ -14,7 +14,7 @@ import { Tally } from "./tally.ts";
 const MANY = 10_000;
 const LISTED = 300;
 
-/** Measures the cost of MCP beyond its library; with records, as the daemon is by default. */
+/** Measures the cost of MCP compared with its library; with records, the daemon's default. */
 export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const started = (count: number) => pool.agtpd(count, { records: "unsigned", mcp: true });
   const few = await started(10);
@@ -71,13 +71,13 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
   ];
 }
 
-/** A call of each tool of a deployment. */
+/** Calls each tool of a deployment in turn. */
 function calling(server: ServerProcess, tools: number): Promise<Contender> {
   const calls = Array.from({ length: tools }, (_, index) => mcpCall(orderTool(index)));
   return aim(server, server.httpPort, calls);
 }
 
-/** A call in a session that was begun before. */
+/** Calls a tool in an existing session. */
 async function callingInSession(
   server: ServerProcess,
   port: number | undefined,
@@ -95,7 +95,8 @@ async function callingInSession(
   await response.text();
   const sessionId = response.headers.get("mcp-session-id");
   if (sessionId === null) throw new Error(`no session was begun: ${response.status}`);
-  // Ids of one length, so that responses are of one length; each is one connection's own, as a session answers an id once at a time.
+  // Ids of equal length, so that responses have equal length; each belongs to one connection,
+  // because a session answers an id only once at a time.
   const ids = Array.from({ length: 60 * ONE_IN_FLIGHT.connections }, (_, index) => 1_000 + index);
   return aim(
     server,
@@ -104,7 +105,7 @@ async function callingInSession(
   );
 }
 
-/** As many calls as there are tools: the first of an endpoint makes what later ones use. */
+/** Calls each tool once, because the first call of an endpoint initializes it. */
 async function warmUp({ target }: Contender): Promise<void> {
   const tally = new Tally();
   const load = startLoad(target, ONE_IN_FLIGHT, tally);

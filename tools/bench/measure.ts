@@ -1,49 +1,49 @@
-/** Measures loads: several rounds, the contenders one after the other in each, and the medians. */
+/** Measures loads: in each round every contender in turn, with medians over the rounds. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Shape, startLoad, type Target } from "./load.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { Tally } from "./tally.ts";
 
-/** One server with one kind of request. */
+/** A server, and one kind of request. */
 export interface Contender {
   readonly server: ServerProcess;
   readonly target: Target;
-  /** Servers that share the load with it: each has an equal part of the connections. */
+  /** Servers that share its load: each gets an equal part of the connections. */
   readonly beside?: readonly Contender[];
-  /** The processor's time of what the servers have done for them, in microseconds. */
+  /** The CPU time of processes behind the servers, such as a database, in microseconds. */
   behindMicros?(): number;
 }
 
-/** The length and the number of the measurements. */
+/** The durations and numbers of measurements. */
 export interface Timing {
-  /** Rounds that are thrown away: servers that have just started run code that is not compiled. */
+  /** Warm-up rounds, which are discarded: code of a new server is not compiled yet. */
   readonly unmeasuredRounds: number;
   readonly rounds: number;
   readonly warmUpMs: number;
   readonly windowMs: number;
-  /** The connections that idle at once. */
+  /** The number of idle connections. */
   readonly idleConnections: number;
-  /** How long memory is watched under load. */
+  /** The duration for which memory is watched under load. */
   readonly soakMs: number;
 }
 
 /** The measurements of one round. */
 export interface Sample {
   readonly perSecond: number;
-  /** The server's CPU time a request. */
+  /** The server's CPU time per request. */
   readonly cpuMicros: number;
-  /** The CPU time of servers, of what is behind them and of the load, a request. */
+  /** The CPU time of servers, of the processes behind them and of the load, per request. */
   readonly allMicros: number;
   readonly p50Micros: number;
   readonly p99Micros: number;
 }
 
-/** A second has a hundredth of the requests where each takes a connection of its own: code is compiled later. */
+/** More warm-up for new connections: their rate is a hundredth, so code is compiled later. */
 const FRESH_ROUNDS = 5;
 
 /**
- * Per contender one sample a round; rounds are short and interleaved, and every other one goes the other way
- * around, so that drift and what one leaves to the next hit all alike. `onRound` measures what else belongs to a round.
+ * Returns one sample per contender and round. Rounds are short and interleaved, every other one in reverse
+ * order, so that drift and after-effects hit all contenders alike. `onRound` takes further measurements.
  */
 export async function measureRounds<Name extends string>(
   contenders: Readonly<Record<Name, Contender>>,
@@ -93,7 +93,7 @@ async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise
   }
 }
 
-/** The processor's time of all of them, in microseconds. */
+/** The CPU time of all contenders, in microseconds. */
 async function cpuOf(contenders: readonly Contender[]): Promise<number> {
   const usages = await Promise.all(contenders.map(({ server }) => server.usage()));
   return usages.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0);
@@ -103,13 +103,13 @@ function behindMicros({ behindMicros: behind }: Contender): number {
   return behind?.() ?? 0;
 }
 
-/** Of the load, which this process makes. */
+/** The CPU time of the load, which runs in this process. */
 function ownMicros(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
 
-/** The middle of the values. */
+/** The median of the values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -122,15 +122,15 @@ export function medianOf(samples: readonly Sample[], quantity: keyof Sample): nu
   return median(samples.map((sample) => sample[quantity]));
 }
 
-/** A ratio as the rounds of a run told it. */
+/** A ratio, as measured over the rounds of a run. */
 export interface Ratio {
   readonly median: number;
-  /** Half of the rounds are between these. */
+  /** The quartiles: half of the rounds lie between them. */
   readonly low: number;
   readonly high: number;
 }
 
-/** One contender's quantity over another's in the same round. */
+/** The ratio of a quantity between two contenders, per round. */
 export function ratioOf(
   samples: readonly Sample[],
   base: readonly Sample[],
@@ -141,7 +141,7 @@ export function ratioOf(
   );
 }
 
-/** The middle half of some values, and their middle. */
+/** The quartiles and the median of some values. */
 export function spread(values: readonly number[]): Ratio {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number): number =>

@@ -1,8 +1,8 @@
 /**
- * The scenario of several nodes on one PostgreSQL, which runs in a scratch directory: signed calls over one
- * and over two, beside what a commit takes and how many there are a second, measured in the same rounds.
- * The processor's time of nodes, database and load together is told beside it: where all of them share the
- * cores, it bounds what several nodes can do. Without a PostgreSQL there are no rows.
+ * The scenario of several nodes on one PostgreSQL in a scratch directory: signed calls on one and
+ * on two nodes, with the duration and rate of commits measured in the same rounds. The CPU time of
+ * nodes, database and load together is reported, too: if all of them share the cores, it bounds the
+ * effect of more nodes. Without PostgreSQL there are no rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -29,14 +29,14 @@ import type { ServerPool } from "./servers.ts";
 
 const ALONE = { connections: 1, inFlight: 1 } as const;
 const AGENTS = PIPELINED.connections;
-/** Two nodes, the database and the load want one each, and a little is left. */
+/** Two nodes, the database and the load need a core each, plus some reserve. */
 const HAS_CORES: boolean = availableParallelism() >= 5;
 const NODES = 2;
-/** Of what one node does, each of several. */
+/** The expected throughput of each of several nodes, relative to a single node. */
 const SHARE = 0.85;
 const SCENARIO = { scenario: "nodes" } as const;
 
-/** One node and two, each answering the same load. */
+/** Measures one node and two under the same load. */
 export async function measureNodes(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const programs = findPostgres();
   if (programs === undefined) {
@@ -48,7 +48,7 @@ export async function measureNodes(pool: ServerPool, timing: Timing): Promise<Ro
   const directory = mkdtempSync(join(tmpdir(), "agtpd-bench-postgres-"));
   const removed = removeAtEnd(directory);
   const database = new Database(programs, directory);
-  // Behind the daemons, which use it until they end.
+  // Stopped after the daemons, which use it until they end.
   pool.defer(async () => {
     await database.stop();
     removed();
@@ -63,7 +63,7 @@ export async function measureNodes(pool: ServerPool, timing: Timing): Promise<Ro
   const commits = await openCommits(url);
   pool.defer(() => commits.close());
   const one = await servedTo(pool, a, AGENTS);
-  // Each agent has its connection at one of them.
+  // The connection of each agent goes to one of the two nodes.
   const left = await servedTo(pool, a, AGENTS / 2);
   const right = await servedTo(pool, b, AGENTS / 2, AGENTS / 2);
   return measure(
@@ -107,7 +107,7 @@ async function measure(
       },
     );
   }
-  // Last: a call by itself waits mostly, and the code that it runs was compiled by those before it.
+  // Measured last, because a single call mostly waits, and its code has been compiled by then.
   const times: number[] = [];
   const { alone } = await measureRounds({ alone: contenders.one }, ALONE, timing, async () => {
     times.push(await commits.medianMicros());
@@ -124,7 +124,7 @@ async function measure(
   ];
 }
 
-/** The part of all cores' time that the load took, with all that answers it, in percent. */
+/** The CPU time of the load and everything that answers it, in percent of all cores. */
 function busy(samples: readonly Sample[]): number {
   const shares = samples.map(({ perSecond, allMicros }) => (perSecond * allMicros) / 1e6);
   return Math.round((median(shares) / availableParallelism()) * 100);

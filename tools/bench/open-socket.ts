@@ -1,15 +1,15 @@
-/** A connection to a server under test: TLS 1.3 where its certificate is known, plain where it has none. */
+/** Opens a connection to a server under test: TLS 1.3 if its certificate is known, else plain. */
 import { connect as connectPlain, type Socket, type SocketConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 /** The address to connect to. */
 export interface Place {
   readonly port: number;
-  /** PEM of the certificate that the server shows; undefined: no TLS. */
+  /** The server's certificate in PEM; undefined without TLS. */
   readonly ca: string | undefined;
 }
 
-/** Connects; `onOpen` is called once something can be sent. */
+/** Connects; `onOpen` is called once data can be sent. */
 export function openSocket(
   { port, ca }: Place,
   onOpen: () => void,

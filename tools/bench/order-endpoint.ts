@@ -1,7 +1,7 @@
-/** The endpoints of a deployment under test, all alike but for their paths. */
+/** The endpoints of a deployment under test, which only differ in their paths. */
 import { errorsOf } from "./handlers.ts";
 
-/** The path of the nth endpoint; all are of one length, so that all answers are. */
+/** The path of the nth endpoint; all have the same length, and so do the responses. */
 export function orderPath(index: number): string {
   return `/orders/${String(index).padStart(5, "0")}`;
 }
@@ -16,15 +16,15 @@ export function endpointFile(index: number, handler: string): string {
   return fileOf(orderPath(index), "orders:write", handler);
 }
 
-/** The path of an endpoint for which no agent has the scope. */
+/** The path of an endpoint with a scope that no agent holds. */
 export const LOCKED_PATH = "/orders/locked";
 
-/** The path of an endpoint in which anything may stand. */
+/** The path of an endpoint with a parameter. */
 export function shopPath(shop: string): string {
   return `/shops/${shop}/orders`;
 }
 
-/** The texts of two files more, for what refuses in other ways. */
+/** The texts of two more endpoint files, for other kinds of refusals. */
 export function refusingFiles(handler: string): readonly string[] {
   const inShop = fileOf(shopPath("{shop}"), "orders:write", handler)
     .replace("required = [", 'required = ["shop", ')

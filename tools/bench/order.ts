@@ -1,4 +1,4 @@
-/** The one call that every server is measured with: an order of five fields, and its small answer. */
+/** The call that every server is measured with: an order of five fields, and its small answer. */
 
 /** The input schema of the call. */
 export const ORDER_SCHEMA = {
@@ -17,7 +17,7 @@ export const ORDER_SCHEMA = {
 /** The answer of the handler. */
 export const ORDER_RESULT = { order_id: "a3f1c2d4", status: "placed", total: 38.5 } as const;
 
-/** The identity of the nth agent of a deployment, which its requests carry. */
+/** The Agent-ID of the nth agent of a deployment. */
 export function benchAgentId(index: number): string {
   return "be".repeat(28) + index.toString(16).padStart(8, "0");
 }
@@ -38,7 +38,7 @@ export function agtpRequest(
   );
 }
 
-/** The same call over HTTP/1.1, with a header of the same size for the identity. */
+/** The same call over HTTP/1.1, with a header of equal size for the identity. */
 export function httpRequest(path: string): Buffer {
   return Buffer.from(
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAgent-ID: ${benchAgentId(0)}\r\n` +
@@ -46,7 +46,7 @@ export function httpRequest(path: string): Buffer {
   );
 }
 
-/** A message of MCP over HTTP/1.1, as a client of 2026-07-28 sends it. */
+/** An MCP message over HTTP/1.1, as a client of 2026-07-28 sends it. */
 export function mcpRequest(method: string, params: Readonly<Record<string, unknown>>): Buffer {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
@@ -65,7 +65,7 @@ export function mcpRequest(method: string, params: Readonly<Record<string, unkno
 
 const MCP_VERSION = "2026-07-28";
 
-/** The same call in a session of 2025-11-25, whose messages under way have ids of their own. */
+/** The same call in a session of 2025-11-25, where requests in flight need distinct ids. */
 export function sessionCall(sessionId: string, id: number, tool: string): Buffer {
   const params = { name: tool, arguments: INPUT };
   const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
@@ -76,7 +76,7 @@ export function sessionCall(sessionId: string, id: number, tool: string): Buffer
   );
 }
 
-/** The same call as a tool's. */
+/** The same call as a tool call. */
 export function mcpCall(tool: string): Buffer {
   return mcpRequest("tools/call", { name: tool, arguments: INPUT });
 }

@@ -1,5 +1,5 @@
 /**
- * The servers that are measured: the raw echo, the daemon and fastify, and the requests they are
+ * The measured servers, that is the raw echo, the daemon and fastify, and the requests they are
  * sent.
  */
 
@@ -11,7 +11,7 @@ import type { Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** The daemon beside what it is compared with, each with the same call. */
+/** Starts the daemon and its competitors, each with the same call. */
 export async function startPeers(
   pool: ServerPool,
 ): Promise<Record<"raw" | "agtpd" | "fastify", Contender>> {
@@ -22,7 +22,7 @@ export async function startPeers(
   };
 }
 
-/** The raw echo, of one process unless given. */
+/** The raw echo. Default: one process. */
 export async function rawPeer(pool: ServerPool, workers?: number): Promise<Contender> {
   const request = agtpRequest("CREATE", orderPath(0));
   return aimAt(await pool.rawEcho(workers), pool.ca, "AGTP/1.0 CREATE", [request]);
@@ -40,7 +40,7 @@ export function served(
   return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
 }
 
-/** A request of each of so many agents, the first of them by its number, to one endpoint. */
+/** A request to one endpoint from each of several agents, starting with agent number `first`. */
 export function servedTo(
   pool: ServerPool,
   server: ServerProcess,
@@ -53,7 +53,7 @@ export function servedTo(
   return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
 }
 
-/** The medians of a quantity, as a row shows them. */
+/** Compares the medians of a quantity in a row. */
 export function compare(
   samples: Readonly<Record<"raw" | "agtpd" | "fastify", readonly Sample[]>>,
   quantity: keyof Sample,

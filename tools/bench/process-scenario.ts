@@ -1,15 +1,15 @@
-/** The scenario of handlers: a function in the daemon, in a process of its own, behind an HTTPS API. */
+/** The scenario of handlers: a function in the daemon, in a separate process, and behind an HTTPS API. */
 import { type BenchHandler, hasPython } from "./handlers.ts";
 import { type Contender, measureRounds, medianOf, type Sample, type Timing } from "./measure.ts";
 import { served } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** One after the other: what a call takes, and not how many there may be. */
+/** One call at a time, to measure its cost rather than the throughput. */
 const ONE: Parameters<typeof measureRounds>[1] = { connections: 1, inFlight: 1 };
 const MANY: Parameters<typeof measureRounds>[1] = { connections: 16, inFlight: 1 };
 
-/** Measures what a call costs beyond the same function in the daemon. */
+/** Measures the cost of a call beyond that of the function in the daemon. */
 export async function measureProcesses(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const api = await pool.fastify();
   const contenders = {
@@ -54,7 +54,7 @@ export async function measureProcesses(pool: ServerPool, timing: Timing): Promis
   ];
 }
 
-/** Where there is a Python: the same function in it, by the library of `handlers/`. */
+/** Measures the same function in Python, if available, with the library of `handlers/`. */
 async function measurePython(pool: ServerPool, timing: Timing): Promise<readonly Sample[][]> {
   if (!hasPython()) return [];
   const { python } = await measureRounds({ python: await aim(pool, "python") }, ONE, timing);

@@ -1,10 +1,10 @@
-/** The processor's time of processes, as Linux tells it; nothing elsewhere. */
+/** The CPU time of processes on Linux; 0 elsewhere. */
 import { readFileSync } from "node:fs";
 
-/** One tick of the kernel's accounts, in microseconds. */
+/** One tick of the kernel's accounting, in microseconds. */
 const TICK = 10_000;
 
-/** User and system time of the processes that one has started and that run, in microseconds. */
+/** User and system time of a process's running children, in microseconds. */
 export function microsOfChildren(pid: number): number {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
@@ -17,7 +17,7 @@ export function microsOfChildren(pid: number): number {
   }
 }
 
-/** As `microsOfChildren`, with the process itself and those of its children that have ended. */
+/** Like `microsOfChildren`, including the process itself and its ended children. */
 export function microsOfTree(pid: number): number {
   try {
     return micros(String(pid), [11, 12, 13, 14]) + microsOfChildren(pid);
@@ -26,7 +26,7 @@ export function microsOfTree(pid: number): number {
   }
 }
 
-/** Fields are counted from behind the name, which is in brackets: own times first, then those of ended children. */
+/** Fields are counted from after the name in parentheses: own times first, then those of ended children. */
 function micros(pid: string, fields: readonly number[]): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const values = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

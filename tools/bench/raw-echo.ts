@@ -1,8 +1,7 @@
 /**
- * The ceiling of the platform: a `node:tls` server that sends back what it reads, and does nothing
- * else. Run as a process of its own: `raw-echo.js CERT KEY [WORKERS]`. Of several workers each accepts on
- * the one socket for itself, as those of the daemon do, and nothing else is shared: what they lose is
- * lost to the machine.
+ * The upper bound of the platform: a `node:tls` server that only echoes. Run as a separate process:
+ * `raw-echo.js CERT KEY [WORKERS]`. Several workers accept on one shared socket, like the daemon's,
+ * and share nothing else, so any loss is the machine's.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +37,7 @@ if (workers === "1") {
     (port as Server).on("connection", (raw) => echo.emit("connection", raw));
   });
   process.on("disconnect", () => process.exit(0));
-  // The probe lets go of it, and until the port has come nothing else keeps the process.
+  // Keeps the process alive until the port has arrived, because the probe has unreferenced the channel.
   process.channel?.ref();
   process.send?.("ready");
 } else {

@@ -1,4 +1,4 @@
-/** The scenario of Attribution-Records: none, unsigned, and signed, beside what each costs at least. */
+/** The scenario of Attribution-Records: none, unsigned, and signed, compared with their minimum costs. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ONE_IN_FLIGHT, PIPELINED } from "./load-scenarios.ts";
@@ -19,7 +19,7 @@ import { measureRecordPrimitives, measureSignature } from "./signature.ts";
 
 const SCENARIO = { scenario: "records" } as const;
 
-/** A record on every response, in its chain and in the journal before the reply leaves. */
+/** Measures a record on every response, in its chain and in the journal before the reply leaves. */
 export async function measureRecords(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const raw = await rawPeer(pool);
   const none = await served(pool, await pool.agtpd(10), 10);
@@ -67,8 +67,9 @@ export async function measureRecords(pool: ServerPool, timing: Timing): Promise<
 }
 
 /**
- * The CPU of a call with an unsigned record, and what the record adds, in its primitives. That is a small
- * difference of two figures that drift: the two are neighbours, in rounds that are shorter and more.
+ * Measures the CPU time of a call with an unsigned record, and the record's share relative to its
+ * primitives. The share is a small difference of two drifting figures, so both are measured next to
+ * each other, in shorter and more rounds.
  */
 async function measureUnsigned(
   contenders: Readonly<Record<"none" | "unsigned", Contender>>,
@@ -89,7 +90,7 @@ async function measureUnsigned(
 
 const SHORTER = 2;
 
-/** The echo's rate if it had to sign, too. */
+/** The echo's rate if it also had to sign. */
 function withSignature(samples: readonly Sample[], micros: readonly number[]): Sample[] {
   return samples.map((sample, round) => ({
     ...sample,
@@ -97,7 +98,7 @@ function withSignature(samples: readonly Sample[], micros: readonly number[]): S
   }));
 }
 
-/** A journal's first segment holds a record a line. */
+/** The length of a record; a journal's first segment has one record per line. */
 function octetsOfRecord(deployment: string): number {
   const lines = readFileSync(join(deployment, FIRST_SEGMENT));
   return (

@@ -1,4 +1,4 @@
-/** The scenario of refusals, each beside a call that is served. */
+/** The scenario of refusals, each compared with a served call. */
 import { aimAt } from "./aim.ts";
 import { FRESH, ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import {
@@ -14,9 +14,9 @@ import { LOCKED_PATH, orderPath, shopPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** Goal 5: a refusal costs no more than an answer, whatever nobody has asked for before. */
+/** Goal 5: a refusal costs no more than an answer, even for requests without a precedent. */
 export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  // With the request log: refusals of AGTP's own are logged at any level, answers are not.
+  // With the request log: AGTP refusals are logged at any level, answers are not.
   const server = await pool.agtpd(10, { logLevel: "info", refusing: true });
   const path = orderPath(0);
   const aim: Aim = (status, ...requests) => aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
@@ -96,7 +96,7 @@ function besideServed(what: string, some: readonly Sample[], answered: readonly 
 
 type Aim = (status: number, ...requests: readonly Buffer[]) => Promise<Contender>;
 
-/** Refusals that a connection ends with, beside one that is served one request. */
+/** Measures refusals that end the connection, compared with a served request on a new connection. */
 async function measureLastAnswers(aim: Aim, path: string, timing: Timing): Promise<Row[]> {
   const head = `AGTP/1.0 CREATE ${path}\r\nAgent-ID: ${benchAgentId(0)}\r\n`;
   const samples = await measureRounds(
@@ -127,7 +127,7 @@ function withoutAgent(request: Buffer): Buffer {
 const STRANGE_REQUESTS = 50_000;
 const LETTERS = "QXZJKVWY";
 
-/** A request for each of so many names of one length, which are like nothing that there is. */
+/** A request for each of many distinct, unknown names of equal length. */
 function everyOther(make: (name: string, index: number) => Buffer): readonly Buffer[] {
   return Array.from({ length: STRANGE_REQUESTS }, (_, index) => {
     const digits = index.toString(LETTERS.length).padStart(10, "0");

@@ -1,4 +1,4 @@
-/** The report of a run: a Markdown table for each scenario, for a terminal, a page of numbers and the README. */
+/** The report of a run: a Markdown table for each scenario, for the terminal, the page of numbers and the README. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import type { Row } from "./row.ts";
@@ -14,7 +14,7 @@ export interface Machine {
   readonly loadAfter: number;
 }
 
-/** The machine, with its load now; `loadBefore` is that of the run's start. */
+/** Describes the machine and its current load; `loadBefore` is the load at the run's start. */
 export function describeMachine(loadBefore: number): Machine {
   const cores = cpus();
   return {
@@ -31,7 +31,7 @@ export function currentLoad(): number {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100;
 }
 
-/** The rows as a Markdown table, goals in the last column. */
+/** Formats rows as a Markdown table, with goals in the last column. */
 export function formatTable(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
     const numbers = [row.raw, row.fastify, row.library, row.agtpd].map((value) =>
@@ -51,7 +51,7 @@ const HEAD: readonly string[] = [
   "|---|---:|---:|---:|---:|---|",
 ];
 
-/** What one scenario has measured: its table, and the line that says where the numbers come from. */
+/** Formats a scenario's table, with a line on the origin of the numbers. */
 export function formatSection(name: string, rows: readonly Row[], machine: Machine): string {
   const { node, cpu, cores, loadBefore, loadAfter } = machine;
   const load = `load ${loadBefore} before and ${loadAfter} after`;
@@ -60,8 +60,8 @@ export function formatSection(name: string, rows: readonly Row[], machine: Machi
 }
 
 /**
- * Puts sections in the place of those that have the same names, between the markers of the page of
- * numbers, and answers with all that are there then, in the order of `names`.
+ * Replaces the sections of the same names between the markers of the page of numbers, and returns
+ * all its sections, in the order of `names`.
  */
 export function writeNumbers(
   file: string,
@@ -80,7 +80,7 @@ export function writeNumbers(
   return sections;
 }
 
-/** The rows that the README shows: a scenario, and how the row of it begins. */
+/** The rows that the README shows, by scenario and the beginning of the row. */
 const HEADLINES: readonly (readonly [scenario: string, label: string])[] = [
   ["throughput", "16 connections, 1 in flight each, as it is by default"],
   ["throughput", "the same: server CPU a request"],
@@ -99,7 +99,7 @@ const HEADLINES: readonly (readonly [scenario: string, label: string])[] = [
   ["idle", "memory of an idle connection"],
 ];
 
-/** Shows those rows of the sections in the README, with the way to the page of all of them. */
+/** Writes those rows to the README, with a link to the page of all numbers. */
 export function writeReadme(
   file: string,
   sections: ReadonlyMap<string, string>,

@@ -1,15 +1,15 @@
-/** The requests of a load, put together beforehand: to send several at once costs no more than one. */
+/** The requests of a load, concatenated beforehand: sending several costs one write. */
 
-/** Requests behind each other, so that neighbours are one range of octets. */
+/** Concatenated requests, so that consecutive ones are one range of octets. */
 interface Queue {
   readonly octets: Buffer;
-  /** Where each begins, and where the last ends. */
+  /** The offset of each request, and the end of the last. */
   readonly starts: readonly number[];
 }
 
 const queues = new WeakMap<readonly Buffer[], Map<number, Queue>>();
 
-/** The queue of some requests, repeated until so many can be taken at once; made once for all connections. */
+/** The queue of some requests, repeated to hold at least `atOnce`; shared by the connections. */
 function queueOf(requests: readonly Buffer[], atOnce: number): Queue {
   const known = queues.get(requests) ?? new Map<number, Queue>();
   queues.set(requests, known);
@@ -24,7 +24,7 @@ function queueOf(requests: readonly Buffer[], atOnce: number): Queue {
   return queue;
 }
 
-/** One of so many connections. */
+/** The index of a connection among several. */
 interface Place {
   readonly index: number;
   readonly connections: number;
@@ -32,7 +32,7 @@ interface Place {
 
 const parts = new WeakMap<readonly Buffer[], readonly (readonly Buffer[])[]>();
 
-/** The requests of one connection: each n-th, so that where there is one for each, an agent stays on its own. */
+/** The requests of one connection: every nth, so that with one request per agent each agent keeps its connection. */
 function partOf(requests: readonly Buffer[], { index, connections }: Place): readonly Buffer[] {
   if (requests.length < connections) return requests;
   let known = parts.get(requests);
@@ -45,7 +45,7 @@ function partOf(requests: readonly Buffer[], { index, connections }: Place): rea
   return known[index % connections] ?? requests;
 }
 
-/** Takes a connection's requests in turn and around; where there are fewer than connections, each begins elsewhere. */
+/** Takes a connection's requests cyclically; with fewer requests than connections, each starts at another offset. */
 export function takeInTurn(
   requests: readonly Buffer[],
   atOnce: number,

@@ -1,22 +1,22 @@
 /**
- * Counts the responses of one connection without parsing them: all are of one size but the first,
- * which may say what a peer says once (`Supported-Methods`).
+ * Counts the responses of one connection without parsing them: all have the same size except the
+ * first, which may contain fields sent once per connection (`Supported-Methods`).
  */
 
-/** The form of a connection's responses. */
+/** The expected form of a connection's responses. */
 export interface ExpectedResponses {
-  /** The beginning of every response: `AGTP/1.0 200`. */
+  /** The first octets of every response: `AGTP/1.0 200`. */
   readonly start: string;
-  /** Size of a connection's first response, in octets. */
+  /** The size of a connection's first response, in octets. */
   readonly firstResponseBytes: number;
-  /** Size of each later one. */
+  /** The size of each later response. */
   readonly responseBytes: number;
 }
 
-/** Takes the next octets of a connection; how many responses they completed, or -1 when one begins otherwise. */
+/** Counts the responses completed by the next octets of a connection; -1 if one begins unexpectedly. */
 type ResponseCounter = (chunk: Uint8Array, length: number) => number;
 
-/** A counter for one connection. A beginning that two chunks share is not looked at. */
+/** Creates a counter for one connection. The beginning of a response that is split between chunks is not checked. */
 export function createResponseCounter(expected: ExpectedResponses): ResponseCounter {
   const start = Buffer.from(expected.start);
   let missing = expected.firstResponseBytes;

@@ -1,4 +1,4 @@
-/** One line of the benchmark's table, and the goals it is held against. */
+/** One line of the benchmark's table, with its goals. */
 
 import type { Ratio } from "./measure.ts";
 
@@ -10,12 +10,12 @@ export interface Row {
   readonly raw?: number;
   readonly agtpd: number;
   readonly fastify?: number;
-  /** Of MCP's library alone. */
+  /** The value of MCP's library alone. */
   readonly library?: number;
   readonly goals: readonly Goal[];
 }
 
-/** One goal of a line, and whether it is met; undefined: the rounds did not agree on it. */
+/** One goal of a line, and whether it is met; undefined if the rounds disagree. */
 export interface Goal {
   /** `88 % of raw` */
   readonly measured: string;
@@ -24,12 +24,12 @@ export interface Goal {
   readonly isMet: boolean | undefined;
 }
 
-/** Rounds that differ by no more than this share agree, whatever side of a bound they are on. */
+/** Rounds that differ by no more than this share agree, even on both sides of a bound. */
 const AGREEING = 0.1;
-/** Rounds that differ by more than this share tell nothing, even if all are on one side. */
+/** Rounds that differ by more than this share are inconclusive, even on one side of a bound. */
 const NOISY = 0.5;
 
-/** A ratio that shall be at least so much; `of` reads after the number: `of raw`. */
+/** A goal for the minimum of a ratio; `of` follows the number: `of raw`. */
 export function atLeast(ratio: number | Ratio, bound: number, of: string, inPercent = true): Goal {
   const write = (value: number): string =>
     inPercent ? `${Math.round(value * 100)}` : value.toFixed(1);
@@ -37,7 +37,7 @@ export function atLeast(ratio: number | Ratio, bound: number, of: string, inPerc
   return judge(ratio, { sign: ">=", bound, written: write(bound), unit, of, write });
 }
 
-/** A quantity that shall be at most so much. */
+/** A goal for the maximum of a quantity. */
 export function atMost(value: number | Ratio, bound: number, of: string, unit = "x"): Goal {
   const write = (one: number): string => one.toFixed(unit === "x" ? 2 : 0);
   return judge(value, { sign: "<=", bound, written: String(bound), unit, of, write });
@@ -46,7 +46,7 @@ export function atMost(value: number | Ratio, bound: number, of: string, unit = 
 interface Bound {
   readonly sign: ">=" | "<=";
   readonly bound: number;
-  /** The bound as the table shows it. */
+  /** The bound as shown in the table. */
   readonly written: string;
   readonly unit: string;
   readonly of: string;

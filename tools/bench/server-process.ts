@@ -1,6 +1,6 @@
 /**
- * A server under test: a process of its own whose standard output goes to a file, which says when
- * it listens. Its CPU time and memory are asked over IPC (usage-probe.ts).
+ * A server under test: a separate process whose standard output goes to a file, where it announces
+ * that it listens. Its CPU time and memory are queried over IPC (usage-probe.ts).
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,28 +12,28 @@ import { daemonFlags } from "../daemon-flags.ts";
 import { endWithThis } from "../leftovers.ts";
 import type { Usage } from "./usage-probe.ts";
 
-/** A server that listens. */
+/** A listening server. */
 export interface ServerProcess {
   readonly port: number;
-  /** Of its HTTP sidecar; undefined: it has none. */
+  /** The port of its HTTP sidecar; undefined if it has none. */
   readonly httpPort: number | undefined;
-  /** Of its console; undefined: it has none. */
+  /** The port of its console; undefined if it has none. */
   readonly consolePort: number | undefined;
-  /** Where its log lies, and its deployment, if it has one. */
+  /** The directory of its log, and of its deployment, if it has one. */
   readonly directory: string;
-  /** From the start of the process to its listening line. */
+  /** The time from the start of the process to its listening line. */
   readonly startMs: number;
   usage(): Promise<Usage>;
-  /** As usage, after a full collection. */
+  /** Like usage, but after a full garbage collection. */
   memory(): Promise<Usage>;
-  /** Asks a probe of another kind. */
+  /** Queries another probe. */
   ask<Answer>(question: string): Promise<Answer>;
   close(): Promise<void>;
 }
 
 const START_LIMIT_MS = 60_000;
 
-/** Starts `node SCRIPT ARGS…`, with the flags of its first line and a probe, and waits until it listens. */
+/** Starts `node SCRIPT ARGS…`, with the flags in the script's first line and a probe, and waits until it listens. */
 export async function startServer(
   script: URL,
   args: readonly string[],

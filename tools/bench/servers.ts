@@ -1,44 +1,44 @@
-/** Starts the servers of a run, and ends every one of them when the run is over. */
+/** Starts the servers of a run, and ends all of them with it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeContracts } from "./contracts.ts";
 import { type DeploymentVariant, writeDeployment } from "./deployment.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** One P-256 certificate, for all servers. */
+/** One P-256 certificate for all servers. */
 interface BenchTls {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A daemon beside its endpoints: no records and no lines of answers, unless given. */
+/** Options of a daemon besides its endpoints; by default without records, and without log lines for answers. */
 interface Variant extends Partial<Omit<DeploymentVariant, "tls">> {
   readonly logLevel?: "info" | "warn";
-  /** Those of `contracts.ts`, in its store. */
+  /** The number of contracts (`contracts.ts`) in its store. */
   readonly contracts?: number;
 }
 
 /** The servers of one run. */
 export interface ServerPool {
-  /** PEM of the certificate that all servers show. */
+  /** The certificate of all servers in PEM. */
   readonly ca: string;
-  /** Of one process, unless given. */
+  /** Default: one process. */
   rawEcho(workers?: number): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
-  /** Takes traces, and looks at none. */
+  /** A collector that accepts traces and discards them. */
   traceSink(): Promise<ServerProcess>;
-  /** The low-level server of MCP's library, and nothing else. */
+  /** The low-level server of MCP's library alone. */
   mcpLibrary(): Promise<ServerProcess>;
-  /** Node, the parser of TOML and nothing else, over the files of a directory: it listens to nobody. */
+  /** Node with only a TOML parser, run over the files of a directory; it does not listen. */
   tomlParser(directory: string): Promise<ServerProcess>;
-  /** The daemon over a deployment of its own. */
+  /** The daemon with a deployment of its own. */
   agtpd(endpointCount: number, variant?: Variant): Promise<ServerProcess>;
-  /** Has something closed behind the servers, the last first. */
+  /** Registers a clean-up, which runs after the servers have ended, latest first. */
   defer(close: () => Promise<void>): void;
   closeAll(): Promise<void>;
 }
 
-/** A pool whose files all lie under the directory. */
+/** Creates a pool; its files are in the directory. */
 export function createServerPool(directory: string, tls: BenchTls): ServerPool {
   const running: ServerProcess[] = [];
   const deferred: (() => Promise<void>)[] = [];

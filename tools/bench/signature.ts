@@ -1,4 +1,4 @@
-/** The least cost of a record: one signature by what signs them, and what no record can do without. */
+/** The minimum cost of a record: one signature by the same signer, and the primitives that every record needs. */
 
 import { generateKeyPairSync, hash } from "node:crypto";
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
@@ -6,31 +6,31 @@ import { join } from "node:path";
 import { createEd25519Signer } from "../../src/state/records/sealer.ts";
 import { median } from "./measure.ts";
 
-/** Code that is not compiled yet takes several times as long. */
+/** The time to compile the code, which takes several times as long before. */
 const WARM_UP_MS = 30;
-/** The collector of garbage runs in some of them. */
+/** Several chunks, because garbage collection falls into some of them. */
 const CHUNKS = 15;
 const COUNT = 500;
-/** About what the payload of a record has, and a body of the bench. */
+/** About the length of a record's payload, and of a body in the benchmark. */
 const PAYLOAD = "a".repeat(700);
 const BODY = "b".repeat(80);
 
-/** Microseconds a signature. */
+/** Microseconds per signature. */
 export function measureSignature(): number {
   const sign = createEd25519Signer(generateKeyPairSync("ed25519").privateKey);
   const input = Buffer.from(PAYLOAD.repeat(2));
   return micros(() => sign(input));
 }
 
-/** The records of one turn with 16 connections and 16 requests in flight, as a journal has them: one append. */
+/** The records of one turn with 16 connections and 16 requests in flight, which the journal appends at once. */
 const TURN = 256;
 const RECORD_OCTETS = 917;
-/** So many appends a chunk. */
+/** The number of appends per chunk. */
 const APPENDS = 8;
 
 /**
- * Microseconds for the hashes of two bodies, base64url, the hash of the record itself, and its share of a turn's write,
- * to a file of the directory.
+ * Microseconds per record for the hashes of two bodies, base64url, the hash of the record itself,
+ * and its share of one write to a file in the directory.
  */
 export function measureRecordPrimitives(directory: string): number {
   const made = micros(() => {
@@ -52,7 +52,7 @@ function measureAppend(file: string): number {
   }
 }
 
-/** The median of some chunks, in CPU time as servers are measured: what the machine does meanwhile does not count. */
+/** The median of some chunks in CPU time, as servers are measured, which excludes other load on the machine. */
 function micros(work: () => unknown, count = COUNT): number {
   for (const until = performance.now() + WARM_UP_MS; performance.now() < until; ) work();
   const chunks = Array.from({ length: CHUNKS }, () => {

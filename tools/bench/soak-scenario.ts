@@ -1,4 +1,4 @@
-/** The scenario of a long load: what memory the daemon has after a tenth of it, and at its end. */
+/** The scenario of a long load: the daemon's memory after a tenth of it, and at its end. */
 import { setTimeout as delay } from "node:timers/promises";
 import { startLoad } from "./load.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
@@ -8,12 +8,12 @@ import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 import { Tally } from "./tally.ts";
 
-/** In less time memory has not settled. */
+/** In a shorter time memory does not settle. */
 const TELLING_MS = 60_000;
-/** Of the time; what a server keeps for good it has by then. */
+/** The fraction of the time after which a server has allocated its permanent memory. */
 const BEGINNING = 0.1;
 
-/** Memory does not grow with requests, nor with signed records whose journal is cut meanwhile. */
+/** Measures that memory does not grow with requests, nor with signed records whose journal is pruned meanwhile. */
 export async function measureSoak(pool: ServerPool, { soakMs }: Timing): Promise<Row[]> {
   const server = await pool.agtpd(10, { records: "retained" });
   const { target } = await served(pool, server, 10);

@@ -1,4 +1,4 @@
-/** The scenarios of beginnings: the start of a process, the first calls of endpoints, the first second. */
+/** The scenarios of starting: the start of a process, the first calls of endpoints, the first second. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -16,12 +16,12 @@ import type { ServerPool } from "./servers.ts";
 import { Tally } from "./tally.ts";
 
 /**
- * The start before anything was left for later, with 1,000 endpoints, over the time in which Node alone parses their
- * files: 12.9 in nine rounds that took turns, half of them between 12.8 and 14.1 (docs/limits.md).
+ * The start time with 1,000 endpoints before work was deferred, relative to Node's time for parsing
+ * their files: 12.9 in nine alternating rounds, with quartiles of 12.8 and 14.1 (docs/limits.md).
  */
 const FORMER_OVER_PARSING = 12;
 
-/** Goal 4: from the start of the process to its listening line. */
+/** Goal 4: the time from the start of the process to its listening line. */
 export async function measureStart(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const few: number[] = [];
   const many: number[] = [];
@@ -52,7 +52,7 @@ async function started(starting: Promise<ServerProcess>): Promise<ServerProcess>
 
 const FIRST_CALLS = 200;
 
-/** Goal 3: the first call of an endpoint beside a later one. */
+/** Goal 3: the first call of an endpoint compared with later ones. */
 export async function measureFirstCalls(pool: ServerPool): Promise<Row[]> {
   const server = await pool.agtpd(FIRST_CALLS + 1);
   const warm = agtpRequest("CREATE", orderPath(FIRST_CALLS));
@@ -66,7 +66,7 @@ export async function measureFirstCalls(pool: ServerPool): Promise<Row[]> {
     for (const request of some) micros.push(await timeOf(socket, request));
     return micros;
   };
-  // What the connection and the pipeline do for the first time is not an endpoint's.
+  // Warm-up, because first-time work of the connection and the pipeline is not the endpoint's.
   await times(Array.from({ length: 2_000 }, () => warm));
   const first = await times(requests);
   const later = await times(requests);
@@ -89,10 +89,10 @@ async function timeOf(socket: Socket, request: Buffer): Promise<number> {
   return (performance.now() - startedAt) * 1000;
 }
 
-/** The most servers that are watched for ten seconds each. */
+/** The maximum number of servers that are watched for ten seconds each. */
 const WATCHED = 5;
 
-/** Goal 7: what the first second serves beside the tenth. */
+/** Goal 7: the throughput of the first second compared with the tenth. */
 export async function measureWarmth(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const firsts: number[] = [];
   const ratios: number[] = [];

@@ -1,4 +1,4 @@
-/** Parses the files of a directory and says so as a server does: what any start that reads them takes at least. */
+/** Parses the files of a directory and reports readiness like a server: the minimum for any start that reads them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
@@ -7,5 +7,5 @@ const [, , directory = "."] = process.argv;
 const files = readdirSync(directory);
 for (const name of files) parse(readFileSync(join(directory, name), "utf8"));
 process.stdout.write(`${JSON.stringify({ event: "listening", port: 0, files: files.length })}\n`);
-// Whoever has started it ends it.
+// Keeps running until its parent ends it.
 setInterval(() => undefined, 60_000);

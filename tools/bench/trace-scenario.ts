@@ -5,7 +5,7 @@ import { served } from "./peers.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** Measures what is left of the throughput; with records, as the daemon is by default. */
+/** Measures the remaining throughput; with records, the daemon's default. */
 export async function measureTraces(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const sink = await pool.traceSink();
   const endpoint = `http://127.0.0.1:${sink.port}`;

@@ -1,4 +1,4 @@
-/** A collector of traces that looks at none of them: `trace-sink.js`. */
+/** A trace collector that discards everything: `trace-sink.js`. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

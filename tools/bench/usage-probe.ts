@@ -1,8 +1,8 @@
 /**
- * Loaded into every server under test (`node --import`): answers its parent's questions about CPU
- * time and memory over the IPC channel, so that each server is measured by the same means on every
- * platform. To tell live memory from garbage it asks V8 for its collector late: a flag of the command line would make
- * bytecode of the build unfit.
+ * Loaded into every server under test (`node --import`): reports CPU time and memory over the IPC
+ * channel, so that all servers are measured in the same way on every platform. To separate live
+ * memory from garbage it enables V8's `gc` late: a command-line flag would invalidate the build's
+ * bytecode.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -10,14 +10,14 @@ import { microsOfChildren } from "./process-time.ts";
 
 /** The answer of the probe. */
 export interface Usage {
-  /** User and system time of the process since its start, and on Linux of those that it has started. */
+  /** User and system time of the process since its start, on Linux including its children. */
   readonly cpuMicros: number;
-  /** Resident set after a full collection. */
+  /** The resident set after a full garbage collection. */
   readonly rssBytes: number;
 }
 
 process.on("message", (question) => {
-  // The daemon's own workers have the probe as well, and are handed other things.
+  // Why: the daemon's workers inherit the probe, and receive other messages.
   if (question !== "usage" && question !== "memory") return;
   if (question === "memory") collectGarbage();
   const { user, system } = process.cpuUsage();
@@ -33,5 +33,5 @@ function collectGarbage(): void {
   if (typeof collect === "function") collect();
 }
 
-// A question may come, but waiting for one must not keep a server alive that is done.
+// Unreferenced, so that waiting for a question does not keep a finished server alive.
 process.channel?.unref();

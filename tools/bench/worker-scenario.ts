@@ -1,9 +1,9 @@
 /**
- * The scenario of `[server] workers`: one process and two, each answering the same load. The load takes
- * a core of its own; on a machine without one for it, the ratios of requests say little and are held to no
- * goal. The processor's time a request, of parent and workers together, is told and held in any case: as it
- * is, and as a part of what a raw echo of two processes on one socket keeps of its own in the same rounds,
- * which is what the machine takes for two that are busy at once.
+ * The scenario of `[server] workers`: one process and two under the same load. The load takes a
+ * core of its own; on a machine without one for it, the ratios of requests mean little and have no
+ * goal. The CPU time per request, of parent and workers together, is always reported and has a
+ * goal: by itself, and relative to the efficiency that a raw echo with two processes on one socket
+ * keeps in the same rounds, which is the machine's own loss with two busy processes.
  */
 import { availableParallelism } from "node:os";
 import { FRESH, PIPELINED } from "./load-scenarios.ts";
@@ -21,11 +21,11 @@ import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
 const WORKERS = 2;
-/** Beside the workers, the parent and the load want one each. */
+/** Besides the workers, the parent and the load need a core each. */
 const HAS_CORES: boolean = availableParallelism() >= WORKERS + 2;
 const AGENTS = PIPELINED.connections;
 
-/** Handshakes, unsigned and signed calls of many agents, and signed ones of a single agent. */
+/** Measures handshakes, unsigned and signed calls of many agents, and signed calls of a single agent. */
 export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const unsigned = await startBoth(pool, "unsigned", AGENTS);
   const signed = await startBoth(pool, "signed", AGENTS);
@@ -78,7 +78,7 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
   return rows;
 }
 
-/** One process's time a request over that of several, in one round. */
+/** The CPU time per request of one process relative to that of several, in one round. */
 function keptIn(one: readonly Sample[], several: readonly Sample[], round: number): number {
   return (one[round]?.cpuMicros ?? Number.NaN) / (several[round]?.cpuMicros ?? Number.NaN);
 }
@@ -96,7 +96,7 @@ async function startBoth(
   records: "unsigned" | "signed",
   agents: number,
 ): Promise<Record<"one" | "two", Contender>> {
-  // Each connection is one agent's, as far as there are so many.
+  // Each connection is one agent's, as far as there are enough agents.
   const start = async (workers: number): Promise<Contender> =>
     servedTo(pool, await pool.agtpd(10, { records, agents, workers }), agents);
   return { one: await start(1), two: await start(WORKERS) };

@@ -1,4 +1,4 @@
-/** The daemons that MCP's suite is run against: the deployments of `test/conformance`, completed where they lie. */
+/** The daemons that MCP's conformance suite tests: the deployments of `test/conformance`, completed in place. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { type StartResult, startDaemon } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 
-/** Whom the suite is run against. */
+/** A daemon under test. */
 export interface Subject {
-  /** In front of the version, in the headings of the docs. */
+  /** Precedes the version in the headings of the docs. */
   readonly heading: string;
-  /** The deployment, below the project. */
+  /** The deployment's path in the project. */
   readonly deployment: string;
-  /** The servers behind it, whose tools an operator would import. */
+  /** The servers behind it, whose tools are imported as an operator would. */
   readonly servers: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export const SUBJECTS: Readonly<Record<"itself" | "behind", Subject>> = {
   },
 };
 
-/** Starts a subject in a directory, of the project at `root` as it is built there. */
+/** Starts a subject in a directory, from the build of the project at `root`. */
 export async function startSubject(
   root: string,
   { deployment, servers }: Subject,
@@ -41,12 +41,12 @@ export async function startSubject(
   for (const server of servers) importTools(root, directory, server);
   const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
   for (let attempt = 1; ; attempt += 1) {
-    // The suite's own origin has the port in it, and is told before the daemon listens.
+    // Chosen before the daemon listens, because its configuration contains the suite's origin with the port.
     const port = String(await freePort());
     const known = config.replaceAll(PORTS, port);
     writeFileSync(configPath, known);
     const started = await startDaemon({ configPath, port: 0, env: process.env, log });
-    // Somebody else may listen there by then.
+    // Another process may have taken the port meanwhile.
     const isTaken =
       started.kind === "refused" && started.problems.some(({ key }) => key === "gateway.port");
     if (!isTaken || attempt === ATTEMPTS) return started;
@@ -56,7 +56,7 @@ export async function startSubject(
 const PORTS = /(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g;
 const ATTEMPTS = 3;
 
-/** Writes the endpoints of a server's tools, as an operator would have them. */
+/** Imports a server's tools as endpoints, as an operator would. */
 function importTools(root: string, directory: string, server: string): void {
   const program = join(root, "dist/tools/agtp-mcp.js");
   const args = [program, "import", server, "-o", "endpoints", "--keep-names"];

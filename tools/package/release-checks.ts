@@ -1,12 +1,12 @@
-/** The state in which a release may be made: what is wrong with it, each with its remedy. */
+/** Checks whether a release may be made; each fault has a remedy. */
 
-/** Facts about the tree and the package. */
+/** Facts about the working tree and the package. */
 export interface ReleaseState {
   readonly version: string;
-  /** `repository.url` of package.json; provenance names the source by it. */
+  /** `repository.url` of package.json, by which provenance identifies the source. */
   readonly repository: string | undefined;
   readonly changelog: string;
-  /** Lines of `git status --porcelain`. */
+  /** The lines of `git status --porcelain`. */
   readonly changes: readonly string[];
   readonly tags: readonly string[];
 }
@@ -15,7 +15,7 @@ const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 const HEADING = /^## (.+)$/m;
 const DATED = /^(\S+), (\d{4}-\d{2}-\d{2})$/;
 
-/** Faults in words; none where the release may go on. */
+/** Returns the faults in words; empty if the release may proceed. */
 export function findReleaseFaults(state: ReleaseState): readonly string[] {
   const { version, repository, changes, tags } = state;
   return [

@@ -1,13 +1,14 @@
 /**
- * The files of the bundle that programs share with the daemon: a program that needs less of it loads fewer
- * of them. A module is in the first of these files whose programs import it, so none needs a later one.
+ * Assigns modules to the bundle files that programs share with the daemon, so that a program loads
+ * only the files it needs. A module is in the first file whose programs import it, so no file needs
+ * a later one.
  */
 import type { CodeSplittingGroup, Plugin, PluginContext } from "rolldown";
 
 const PROGRAMS = "tools/programs.js";
 const command = (folder: string) => `src/programs/${folder}/command.js`;
 
-/** Each with the modules whose imports it takes. */
+/** The shared files, each with the modules whose imports it contains. */
 const FILES: Readonly<Record<string, readonly string[]>> = {
   shell: [PROGRAMS],
   client: [command("agtp"), "src/programs/control-commands.js"],
@@ -16,11 +17,11 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   configuration: ["agntcy-command", "init", "openapi", "upgrade"].map(command),
 };
 
-/** The daemon is a program, whose command line is read as theirs are. */
+/** The daemon is a program, too, with the same command-line parser. */
 const DAEMON = [PROGRAMS, "tools/agtpd-daemon.js"];
 const SHELL = "src/programs/shell/";
 
-/** A plugin that learns what imports what, and the files, in the order in which they take modules. */
+/** A plugin that records imports, and the groups in order of precedence. */
 export interface SharedFiles {
   readonly plugin: Plugin;
   readonly groups: readonly CodeSplittingGroup[];
@@ -36,7 +37,7 @@ export function sharedFiles(dist: string): SharedFiles {
     },
   };
 
-  /** Modules, whatever they import, and so on. */
+  /** The modules with everything that they import, transitively. */
   function importedBy(paths: readonly string[]): ReadonlySet<string> {
     const found = new Set(paths.map((path) => dist + path));
     for (const id of found) {

@@ -1,4 +1,4 @@
-/** A lockfile without what only developers of the package need. */
+/** Removes development dependencies from a lockfile. */
 
 interface LockedPackage {
   readonly dev?: boolean;
@@ -9,7 +9,7 @@ interface Lockfile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** The text of a shrinkwrap, from that of a lockfile. */
+/** Converts the text of a lockfile to a shrinkwrap. */
 export function shrinkLock(text: string): string {
   const lock = JSON.parse(text) as Lockfile;
   const needed = Object.entries(lock.packages).filter(([, { dev }]) => dev !== true);

@@ -1,9 +1,9 @@
-/** The interfaces between the daemon and a handler, member by member, in the words of their comments. */
+/** The interfaces between the daemon and a handler, member by member, with their comments. */
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { code, type Found, table } from "./source-table.ts";
 
-/** Interfaces of src/handlers/handler.ts, in the order in which a handler meets them. */
+/** Interfaces of src/handlers/handler.ts, in the order in which a handler author meets them. */
 const SHAPES = ["Call", "CallLog", "DispatchResult", "HandlerSuccess", "HandlerError"];
 
 /** A heading and a table for each interface. */

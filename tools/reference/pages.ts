@@ -1,4 +1,4 @@
-/** The pages of the reference that are made from the code: what may stand in the files of a deployment. */
+/** The generated pages of the reference: the keys of a deployment's files. */
 import { configSchema } from "../../src/app/config/config.ts";
 import { endpointFileSchema } from "../../src/endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../src/endpoint/recipe-file-schema.ts";

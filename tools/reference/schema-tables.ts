@@ -1,8 +1,8 @@
-/** A schema of a file as Markdown: a table of its keys for each of its tables, defaults and bounds with them. */
+/** Formats the schema of a file as Markdown: a table of keys for each of its tables, with defaults and bounds. */
 import { type Schema, text } from "../../src/schema/section-field.ts";
 import { code, headOf, row } from "./source-table.ts";
 
-/** A table of a file, and the keys that stand in it. */
+/** A table of a file with its keys. */
 interface FileTable {
   /** `[server]`, `[[mcp.servers]]`; empty for the top of a file. */
   readonly heading: string;
@@ -50,7 +50,7 @@ function tablesOf(schema: Schema, place: Place): readonly FileTable[] {
   return [{ heading, description, rows }, ...below];
 }
 
-/** The tables that a key opens; undefined for one with a value. */
+/** The tables below a key; undefined if the key has a plain value. */
 function tableIn(schema: Schema, path: string): readonly FileTable[] | undefined {
   if (schema["properties"] !== undefined) return tablesOf(schema, { name: path, isList: false });
   const items = asTable(schema["items"]);
@@ -92,7 +92,7 @@ function rowOf(key: string, schema: Schema, isRequired: boolean): string {
 
 const PLAIN_TEXT = text("", "")["expected"];
 
-/** The values that may stand there, in words. */
+/** Describes the values of a key. */
 function formOf(schema: Schema): string {
   const { enum: words, const: only, expected, minimum, maximum, type } = schema;
   if (only !== undefined) return code(JSON.stringify(only));

@@ -1,6 +1,6 @@
 /**
- * Pages of the reference that are read off the sources: metrics, events of the log, and what a handler
- * is given and gives. They say what stands in the code, in the code's own words.
+ * The pages of the reference that are generated from source code: metrics, log events, and the
+ * interface of handlers. Their descriptions are those in the code.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { code, type Found, table } from "./source-table.ts";
 
 const METRICS = new Set(["Counter", "Gauge", "Histogram", "Summary"]);
 const LEVELS = new Set(["debug", "info", "warn", "error", "fatal"]);
-/** Tell their own story to their own reader: browsers, and what only annotates a type. */
+/** Excluded: events for browsers, and types that merely mention an event. */
 const OTHER_EVENTS = /^src\/modules\/(?:openwop\/http|console\/page)\//;
 
 /** The text of each page by its file below docs/reference. */
@@ -76,13 +76,13 @@ function readLogEvent(node: ts.Node, found: Found): void {
   const [levels = "", message = said ?? "", before = ""] = known ?? [];
   found.set(event, [
     joined(levels, level === undefined ? [] : [level], ", "),
-    // One that says now this, now that, has no message of its own.
+    // A message that varies is not shown.
     message === (said ?? "") ? message : "",
     joined(before, fields.map(code), " "),
   ]);
 }
 
-/** A list with further items, each once, in order. */
+/** Appends items to a list, without duplicates, in order. */
 function joined(list: string, more: readonly string[], separator: string): string {
   const items = [...list.split(separator), ...more].filter((item) => item !== "");
   return [...new Set(items)].toSorted().join(separator);

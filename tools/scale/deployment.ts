@@ -1,6 +1,6 @@
 /**
- * A deployment of many endpoints and agents that have little in common, as those of a large operator
- * do: words of their own, schemas of their own. The same numbers give the same files.
+ * Generates a deployment of many endpoints and agents with little in common, like a large
+ * operator's: distinct words and schemas. The same numbers produce the same files.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,10 +15,10 @@ const METHODS = ["BOOK", "QUERY", "CREATE", "CANCEL", "FETCH", "LIST", "TRACK", 
 const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
 const COMMON =
   "returns the order of a customer with price status date room report find list create".split(" ");
-/** Distinct words beside the common ones. */
+/** The number of distinct words besides the common ones. */
 const WORDS = 20_000;
 
-/** Writes everything but the catalog, and answers with the configuration's path. */
+/** Writes everything except the catalog, and returns the configuration's path. */
 export function writeScaleDeployment(
   directory: string,
   tls: { readonly cert: string; readonly key: string },
@@ -45,7 +45,7 @@ export function agentId(index: number): string {
   return index.toString(16).padStart(64, "0");
 }
 
-/** A word that belongs to a number. */
+/** The word with a given number. */
 export function wordOf(number: number): string {
   let rest = number % WORDS;
   let word = "";
@@ -56,7 +56,7 @@ export function wordOf(number: number): string {
   return `${word}${SYLLABLES[number % 7]}n`;
 }
 
-/** So many words: some that all endpoints have, and some of few. */
+/** A sequence of words: some common to all endpoints, some rare. */
 function sentence(seed: number, count: number): string {
   const words = Array.from({ length: count }, (_, place) => {
     const number = (seed * 7919 + place * 104_729) >>> 0;
@@ -99,7 +99,7 @@ function = "work.run"
 `;
 }
 
-/** Scopes that the first agent holds, which asks. */
+/** The scopes of the first agent, which sends the requests. */
 export const CALLER_SCOPES: readonly string[] = Array.from(
   { length: 60 },
   (_, index) => `space${index}:*`,

@@ -1,21 +1,25 @@
 /**
- * Loaded into a daemon under test (`node --import`): notes how long its event loop was held at a
- * time. Measured is the CPU time of the loop's own thread: on a busy machine a turn waits for others
- * longer than it works, and other threads hold nobody up. Also answers the process's CPU time.
+ * Loaded into a daemon under test (`node --import`): records how long single turns of its event
+ * loop take. It measures the CPU time of the loop's own thread: on a busy machine a turn mostly
+ * waits for other processes, and other threads do not block the loop. Also reports the process's
+ * CPU time.
  */
 import { openSync, readSync } from "node:fs";
 
-/** The answer of the probe; asking starts anew. */
+/** The report of the probe; each query resets it. */
 export interface LoopUse {
   readonly cpuMs: number;
-  /** The most CPU time of one turn of the loop. */
+  /** The maximum CPU time of one turn of the loop. */
   readonly longestMs: number;
-  /** Turns of more than 20 ms. */
+  /** The number of turns of more than 20 ms. */
   readonly heldTurns: number;
 }
 
 const HELD_MS = 20;
-/** After a longer turn the next one is measured by itself; looking at each idle one would be a load. */
+/**
+ * Only after a turn longer than this is the next one measured separately; measuring every idle turn
+ * would be a load.
+ */
 const BUSY_MS = 1;
 
 const loopMs = threadClock() ?? cpuMs;
@@ -28,7 +32,7 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** The CPU time of this thread, where the kernel tells it. */
+/** A clock of this thread's CPU time, if the kernel provides it. */
 function threadClock(): (() => number) | undefined {
   try {
     const file = openSync("/proc/thread-self/schedstat", "r");
@@ -42,7 +46,7 @@ function threadClock(): (() => number) | undefined {
   }
 }
 
-/** One turn between two of these: it is queued again only when all that was due is done. */
+/** Queued again after everything that is due, so one turn lies between two calls. */
 function tick(): void {
   const now = loopMs();
   const turnMs = now - last;

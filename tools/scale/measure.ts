@@ -1,4 +1,4 @@
-/** Runs the daemon in a process of its own, asks it everything, and reloads it. */
+/** Runs the daemon in a separate process, sends it every kind of request, and reloads it. */
 
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ interface ScaleRun extends Extent {
   readonly only: string | undefined;
 }
 
-/** Answers with a table: one row a kind of request, one for a reload, one for the start. */
+/** Returns a table: a row for each kind of request, one for a reload, one for the start. */
 export async function measureScale(directory: string, run: ScaleRun): Promise<string> {
   const tls = await makeCertificate(directory);
   const config = writeScaleDeployment(directory, tls, run);
@@ -59,7 +59,7 @@ function useOf(daemon: ServerProcess): Promise<LoopUse> {
   return daemon.ask("use");
 }
 
-/** Waits until the daemon has nothing to do. */
+/** Waits until the daemon is idle. */
 async function settle(daemon: ServerProcess): Promise<LoopUse> {
   let use = await useOf(daemon);
   let longestMs = 0;

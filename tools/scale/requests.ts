@@ -1,11 +1,11 @@
-/** The requests that depend on how much there is to look through, each as dear as it can be made. */
+/** The requests whose cost depends on the size of the deployment, each in its most expensive form. */
 import type { ClientRequest } from "../../src/client/agtp-client.ts";
 import { agentId, CALLER_SCOPES, wordOf } from "./deployment.ts";
 
-/** A request under the name that a report shows. */
+/** A kind of request, with its name in the report. */
 export interface ScaleRequest {
   readonly label: string;
-  /** The nth of its kind: no two are the same, so that nothing is remembered. */
+  /** The nth request of its kind: no two are equal, so that caches do not help. */
   make(index: number): ClientRequest;
 }
 
@@ -38,7 +38,7 @@ function at(label: string, path: string, caller: string | undefined): ScaleReque
   return { label, make: () => ({ method: "DISCOVER", path, agentId: caller }) };
 }
 
-/** In the order in which they are sent. */
+/** The requests in sending order. */
 export const SCALE_REQUESTS: readonly ScaleRequest[] = [
   query("QUERY one word", (n) => ({ intent: wordOf(n * 31) })),
   query("QUERY a sentence", (n) => ({

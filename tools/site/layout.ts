@@ -1,11 +1,11 @@
-/** The frame of every page: what there is to read, the search, and the page itself. */
+/** The layout of every page: navigation, search, and content. */
 import { posix } from "node:path";
 import type { SitePage } from "./pages.ts";
 
-/** Where readers begin: the list of the documentation. */
+/** The start page: the documentation's table of contents. */
 export const HOME = "docs/README.html";
 
-/** The whole text of a page's file. */
+/** The complete HTML of a page. */
 export function layout(page: SitePage, home: SitePage): string {
   const up = "../".repeat(page.path.split("/").length - 1);
   return `<!doctype html>
@@ -38,7 +38,7 @@ ${page.html}</main>
 `;
 }
 
-/** The lists of the documentation, by their headings. */
+/** The navigation: the table of contents by headings. */
 function navigation(page: SitePage, home: SitePage): string {
   const folder = posix.dirname(home.path);
   const here = posix.dirname(page.path);

@@ -1,9 +1,9 @@
-/** The pages of the site: the same Markdown files that are read in the repository, as HTML. */
+/** The pages of the site: the repository's Markdown files as HTML. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import MarkdownIt from "markdown-it";
 
-/** A part of a page under one heading, as it is searched for. */
+/** A section of a page under one heading, the unit of the search. */
 export interface Section {
   /** `docs/start.html#an-endpoint` */
   readonly id: string;
@@ -19,7 +19,7 @@ export interface SitePage {
   readonly title: string;
   readonly html: string;
   readonly sections: readonly Section[];
-  /** Files of the repository that it links to or shows, and that are no pages. */
+  /** Files of the repository that the page links to or shows, except pages. */
   readonly files: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const COMMENT = /<!--[\s\S]*?-->\n?/g;
 
 const markdown = new MarkdownIt({ html: false });
 
-/** Renders every page of the repository at `root`. */
+/** Renders the pages of the repository at `root`. */
 export function renderPages(root: string): readonly SitePage[] {
   const files = [...ROOT_PAGES, ...pagesBelow(root, "docs"), ...pagesBelow(root, "examples")];
   const known = new Set(files);
@@ -76,20 +76,20 @@ function renderPage(file: string, text: string, known: ReadonlySet<string>): Sit
   return { path, title, html, sections, files: [...files] };
 }
 
-/** Anchors as the usual renderers make them of headings. */
+/** Derives an anchor from a heading like common renderers. */
 function anchorOf(heading: string): string {
   const kept = heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "");
   return kept.trim().replaceAll(" ", "-");
 }
 
-/** An anchor that the page has already gets a number: the search takes each once. */
+/** Appends a number to a duplicate anchor, because the search index needs unique ids. */
 function numbered(anchor: string, earlier: Map<string, number>): string {
   const count = earlier.get(anchor) ?? 0;
   earlier.set(anchor, count + 1);
   return count === 0 ? anchor : `${anchor}-${count}`;
 }
 
-/** A text without the marks of Markdown. */
+/** Removes Markdown markup from a text. */
 function plain(text: string): string {
   return text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[`*]/g, "");
 }

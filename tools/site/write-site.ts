@@ -1,11 +1,11 @@
-/** Writes the site: pages, the index of the search, and the files that pages show or link to. */
+/** Writes the site: pages, the search index, and the files that pages show or link to. */
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { HOME, layout, SEARCH, STYLE } from "./layout.ts";
 import { renderPages } from "./pages.ts";
 
-/** Writes the pages of the repository at `root` into `directory`; answers their paths there. */
+/** Writes the pages of the repository at `root` into `directory`; returns their paths there. */
 export function writeSite(root: string, directory: string): readonly string[] {
   const pages = renderPages(root);
   const home = pages.find(({ path }) => path === HOME);

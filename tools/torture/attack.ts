@@ -1,30 +1,30 @@
-/** An attack, and the means that it has at hand. */
+/** The interface of an attack, and its means. */
 import { once } from "node:events";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Victim, VictimOptions } from "./victim.ts";
 
-/** The place of an attack. */
+/** The environment of an attack. */
 export interface Arena {
   readonly victim: Victim;
   /** The directory of the deployment. */
   readonly directory: string;
-  /** Tells whether there is time for another round. */
+  /** Returns true while there is time for another round. */
   goesOn(): boolean;
-  /** One more of whatever the attack counts. */
+  /** Counts one unit of the attack. */
   count(): void;
 }
 
-/** One way of doing harm. */
+/** One kind of attack. */
 export interface Attack {
   readonly name: string;
   readonly options?: VictimOptions;
-  /** The daemon is ended and started again: that it is not there does not end the attack. */
+  /** True if the attack restarts the daemon, so that an unreachable daemon does not end it. */
   readonly isRestarting?: boolean;
-  /** Runs until the time is over; answers with what is wrong with the daemon, if anything. */
+  /** Runs until the time is over; returns the daemon's fault, if there is one. */
   run(arena: Arena): Promise<string | undefined>;
 }
 
-/** Opens a connection whose errors are nobody's; undefined: it was not let in. */
+/** Opens a connection and ignores its errors; undefined if it is refused. */
 export async function knock(
   { victim }: Arena,
   options: ConnectionOptions & { readonly localAddress?: string } = {},
@@ -36,7 +36,7 @@ export async function knock(
   return socket.destroyed ? undefined : socket;
 }
 
-/** Sends a request, and waits for the first octets of the answer, or the end of the connection. */
+/** Sends a request, and waits for the first octets of the answer or the end of the connection. */
 export function ask(socket: TLSSocket, request: Buffer | string): Promise<string> {
   return new Promise((resolve) => {
     const settle = (chunk?: Buffer): void => {
@@ -52,12 +52,12 @@ export function ask(socket: TLSSocket, request: Buffer | string): Promise<string
   });
 }
 
-/** A request of a stranger. */
+/** A request without an identity. */
 export function strangersRequest(method: string, path: string, body = ""): string {
   return `AGTP/1.0 ${method} ${path}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** Does the same on so many connections at once, each in rounds until the time is over. */
+/** Runs the same on several connections at once, each in rounds until the time is over. */
 export async function inParallel(
   arena: Arena,
   width: number,

@@ -5,7 +5,7 @@ import { noDescriptors } from "./descriptor-attack.ts";
 import * as operations from "./operation-attacks.ts";
 import * as requests from "./request-attacks.ts";
 
-/** In the order in which they are made. */
+/** The attacks in execution order. */
 export const ATTACKS: readonly Attack[] = [
   ...[requests.dearRequests, requests.garbage, requests.abortedRequests],
   ...[connections.slowReaders, connections.idleConnections, connections.halfOpenHandshakes],

@@ -1,4 +1,4 @@
-/** Attacks with connections: held, half open, unread, and as many as there are descriptors. */
+/** Attacks with connections: held, half open, unread, and up to the limit of descriptors. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Attack, ask, inParallel, knock, strangersRequest } from "./attack.ts";
@@ -7,7 +7,7 @@ import { connectKeyUpdater } from "./key-updates.ts";
 const MANIFEST = strangersRequest("DISCOVER", "/");
 const MEBIBYTE = 1024 * 1024;
 
-/** A manifest is asked for many times over, and not read. */
+/** Requests the manifest many times without reading the answers. */
 export const slowReaders: Attack = {
   name: "slow-readers",
   async run(arena) {
@@ -31,7 +31,7 @@ export const slowReaders: Attack = {
   },
 };
 
-/** As many connections as allowed do nothing. */
+/** Opens the maximum of connections, and leaves them idle. */
 export const idleConnections: Attack = {
   name: "idle-connections",
   async run(arena) {
@@ -39,7 +39,7 @@ export const idleConnections: Attack = {
     const idle: Socket[] = [];
     const open = async (lane: number): Promise<void> => {
       while (arena.goesOn() && idle.length < 9_000) {
-        // Each address may have a thousand.
+        // An address may have a thousand connections.
         const localAddress = `127.0.1.${1 + ((Math.floor(idle.length / 500) + lane) % 250)}`;
         const socket = await knock(arena, { localAddress });
         if (socket === undefined) await delay(20);
@@ -56,7 +56,7 @@ export const idleConnections: Attack = {
   },
 };
 
-/** Handshakes that begin and do not go on. */
+/** Begins handshakes and does not continue them. */
 export const halfOpenHandshakes: Attack = {
   name: "half-open-handshakes",
   async run(arena) {
@@ -68,7 +68,7 @@ export const halfOpenHandshakes: Attack = {
         localAddress: "127.0.2.1",
       });
       socket.on("error", () => undefined);
-      // The beginning of a ClientHello that never comes.
+      // The beginning of an incomplete ClientHello.
       socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]));
       held.push(socket);
       arena.count();
@@ -80,7 +80,7 @@ export const halfOpenHandshakes: Attack = {
   },
 };
 
-/** Peers that do nothing but update their keys. */
+/** Sends nothing but TLS key updates. */
 export const keyUpdates: Attack = {
   name: "key-updates",
   async run(arena) {
@@ -101,7 +101,7 @@ export const keyUpdates: Attack = {
   },
 };
 
-/** Each connection is new, and asks once. */
+/** Opens a new connection for every request. */
 export const freshConnections: Attack = {
   name: "fresh-connections",
   async run(arena) {

@@ -1,11 +1,11 @@
-/** An attack with more connections than there are descriptors, a moment at a time. */
+/** An attack with more connections than there are descriptors, for a moment at a time. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Arena, type Attack, ask, knock, strangersRequest } from "./attack.ts";
 
 const DESCRIPTORS = 160;
 
-/** No descriptor is left, for a moment at a time; afterwards everything works that worked before. */
+/** Uses up the descriptors for a moment at a time; afterwards the daemon has to work as before. */
 export const noDescriptors: Attack = {
   name: "no-descriptors",
   options: { descriptors: DESCRIPTORS },

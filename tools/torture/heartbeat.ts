@@ -1,11 +1,11 @@
 /**
- * A process of its own that asks a daemon for something small, again and again, and says how long the
- * longest answer took. How late its own loop was meanwhile is said beside it: on a busy machine that
- * much of a stall is not the daemon's.
+ * A separate process that repeats a small request to a daemon and reports the longest response
+ * time. It also reports the delay of its own loop, because on a busy machine that part of a stall
+ * is not the daemon's.
  */
 import { connect, type TLSSocket } from "node:tls";
 
-/** The counts since it was asked last. */
+/** The counts since the last report. */
 export interface Pulse {
   readonly beats: number;
   readonly longestMs: number;
@@ -18,7 +18,7 @@ const REQUEST = "AGTP/1.0 DISCOVER /apis\r\nContent-Length: 0\r\n\r\n";
 let port = 0;
 let askedAt = 0;
 let isWaiting = false;
-/** Nobody can answer: the daemon is not there, as was meant. */
+/** True while the daemon is down on purpose. */
 let isResting = false;
 let seen = { beats: 0, longestMs: 0, ownMs: 0 };
 
@@ -28,7 +28,7 @@ function beat(socket: TLSSocket): void {
   socket.write(REQUEST);
 }
 
-/** The wait begins, unless it has begun already. */
+/** Starts the wait, unless it has already begun. */
 function ask(): void {
   if (!isResting) askedAt ||= performance.now();
 }
@@ -46,7 +46,7 @@ function open(): void {
     setTimeout(() => socket.writable && beat(socket), PAUSE_MS);
   });
   socket.on("error", () => undefined);
-  // A fault that kills the daemon starts another one, and lasts until that one answers.
+  // If a fault kills the daemon, the wait lasts until the next daemon answers.
   socket.on("close", () => setTimeout(open, PAUSE_MS));
 }
 

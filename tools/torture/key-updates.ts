@@ -1,6 +1,6 @@
 /**
- * A TLS 1.3 peer that sends KeyUpdate messages, which no library sends at will: the records are made
- * by hand, from the secret that the handshake logged.   RFC 8446 §4.6.3, §7.1, §7.2
+ * A TLS 1.3 peer that sends KeyUpdate messages, which no library does on request: the records are
+ * built from the secret that the handshake logged.   RFC 8446 §4.6.3, §7.1, §7.2
  */
 import { createCipheriv, createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -9,17 +9,17 @@ import { setImmediate } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 
 const CIPHER = "TLS_AES_128_GCM_SHA256";
-/** KeyUpdate, one octet long, asks for an update in turn; the type of the record is "handshake". */
+/** A KeyUpdate of one octet that requests an update in turn; the record type is "handshake". */
 const KEY_UPDATE: Buffer = Buffer.from([24, 0, 0, 1, 1, 22]);
 
-/** A connection whose next records are KeyUpdates. */
+/** A connection on which the next records are KeyUpdates. */
 interface KeyUpdater {
   readonly socket: Socket;
-  /** The records of the next `count` updates. */
+  /** Builds the records of the next `count` updates. */
   updates(count: number): Buffer;
 }
 
-/** Does the handshake, and sends nothing in it. */
+/** Performs the handshake, and sends no application data. */
 export async function connectKeyUpdater(port: number): Promise<KeyUpdater> {
   const socket = connect({ host: "127.0.0.1", port });
   await once(socket, "connect");
@@ -31,7 +31,7 @@ export async function connectKeyUpdater(port: number): Promise<KeyUpdater> {
     if (label === "CLIENT_TRAFFIC_SECRET_0") secret = Buffer.from(value, "hex");
   });
   await once(secure, "secureConnect");
-  // Only now the last octets of the handshake are written.
+  // The last octets of the handshake are written in the next turn.
   await setImmediate();
   return {
     socket,
@@ -46,7 +46,7 @@ export async function connectKeyUpdater(port: number): Promise<KeyUpdater> {
   };
 }
 
-/** The first record under a secret. */
+/** Encrypts the first record under a secret. */
 function seal(secret: Buffer, content: Buffer): Buffer {
   const head = Buffer.from([23, 3, 3, 0, content.length + 16]);
   const cipher = createCipheriv("aes-128-gcm", expand(secret, "key", 16), expand(secret, "iv", 12));

@@ -1,4 +1,4 @@
-/** Bad days: power is cut, configurations are read again and again, and the clock goes back. */
+/** Operational faults: power cuts, repeated reloads, and clock steps. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { STEPPING_CLOCK } from "./stepping-clock.ts";
 const ORDER = agtpRequest("CREATE", "/orders/00000");
 const KEYS = fileURLToPath(new URL("../agtp-keys.js", import.meta.url));
 
-/** Killed while it writes; what it has acknowledged is in its chains, which hold. */
+/** Kills the daemon while it writes; acknowledged records have to be in intact chains. */
 export const kill9: Attack = {
   name: "kill-9",
   isRestarting: true,
@@ -33,7 +33,7 @@ export const kill9: Attack = {
   },
 };
 
-/** The configuration is read again while it is read. */
+/** Reloads the configuration during a reload. */
 export const reloads: Attack = {
   name: "reloads",
   async run(arena) {
@@ -47,7 +47,7 @@ export const reloads: Attack = {
   },
 };
 
-/** The clock steps back and forth by up to a minute; times in a chain never decrease. */
+/** Steps the clock by up to a minute in both directions; times in a chain must never decrease. */
 export const clockSteps: Attack = {
   name: "clock-steps",
   isRestarting: true,
@@ -67,14 +67,14 @@ export const clockSteps: Attack = {
   },
 };
 
-/** One order: before the first answer there is no chain that could hold. */
+/** Places one order, because there is no chain before the first answer. */
 async function beginChain(arena: Arena): Promise<void> {
   const socket = await knock(arena);
   if (socket !== undefined) await ask(socket, ORDER);
   socket?.destroy();
 }
 
-/** The verifier's word on the chain of the agent that placed the orders. */
+/** Verifies the chain of the agent that placed the orders. */
 async function walkChains({ directory }: Arena): Promise<string | undefined> {
   const journal = join(directory, ".agtp", "journal");
   const args = ["verify", "--chain", journal, "--agent", benchAgentId(0)];

@@ -1,4 +1,4 @@
-/** Attacks with requests: long ones, dear ones, broken ones, and those that nobody waits for. */
+/** Attacks with requests: long, expensive, malformed and abandoned ones. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { agtpRequest } from "../bench/order.ts";
@@ -14,7 +14,7 @@ function manyMembers(): string {
 
 const MISSPELT = "plcae odrer espreso quantty prise tommorow ".repeat(3).slice(0, 110);
 
-/** Whole requests, each of which costs what a request may cost at most. */
+/** Valid requests with the maximum permitted cost. */
 const DEAR: readonly string[] = [
   strangersRequest("DISCOVER", "/", manyMembers()),
   strangersRequest("DESCRIBE", "/", manyMembers()),
@@ -24,7 +24,7 @@ const DEAR: readonly string[] = [
   strangersRequest("DISCOVER", "/", JSON.stringify({ capability: MISSPELT, limit: 100 })),
 ];
 
-/** Bodies that take long to read, to search and to sum up.   `[limits]` work_ms_per_second */
+/** Bodies that are expensive to parse, to search and to summarize.   `[limits]` work_ms_per_second */
 export const dearRequests: Attack = {
   name: "dear-requests",
   async run(arena) {
@@ -37,7 +37,7 @@ export const dearRequests: Attack = {
   },
 };
 
-/** Octets that are no request, in TLS. */
+/** Sends random octets over TLS. */
 export const garbage: Attack = {
   name: "garbage",
   async run(arena) {
@@ -46,7 +46,7 @@ export const garbage: Attack = {
   },
 };
 
-/** Requests cut short, and callers that leave before they are answered. */
+/** Truncated requests, and callers that leave before the answer. */
 export const abortedRequests: Attack = {
   name: "aborted-requests",
   async run(arena) {

@@ -1,4 +1,4 @@
-/** Loaded into a daemon: its clock steps when it is told to. */
+/** A module that is loaded into a daemon, and steps its clock on command. */
 export const STEPPING_CLOCK: string = `data:text/javascript,${encodeURIComponent(`
   const now = Date.now;
   let stepMs = 0;

@@ -1,4 +1,4 @@
-/** The daemon that is tortured, and its pulse: processes of their own, which end with the attack. */
+/** The daemon under attack, and its heartbeat: separate processes, which end with the attack. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -12,18 +12,18 @@ import type { Pulse } from "./heartbeat.ts";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** The longest that a daemon may take to listen, or to end. */
+/** The maximum time for a daemon to listen, or to end. */
 const PATIENCE_MS = 60_000;
 
-/** The options that a daemon is started with beside its configuration. */
+/** The options of a daemon besides its configuration. */
 export interface VictimOptions {
-  /** Most file descriptors; undefined: as many as the shell allows. */
+  /** The maximum number of file descriptors; undefined for the shell's limit. */
   readonly descriptors?: number | undefined;
   /** A module that is loaded first. */
   readonly preload?: string | undefined;
 }
 
-/** A daemon over one deployment; killed, it can be started again. */
+/** A daemon with one deployment; after a kill it can be started again. */
 export class Victim {
   readonly #config: string;
   readonly #options: VictimOptions;
@@ -73,7 +73,7 @@ export class Victim {
     this.#child?.kill(name);
   }
 
-  /** Says something to what was loaded first. */
+  /** Sends a message to the preloaded module. */
   tell(message: object): void {
     this.#child?.send(message);
   }
@@ -85,7 +85,7 @@ export class Victim {
     return (await answer)[0].rssBytes;
   }
 
-  /** Ends it, and answers whether it went in good order. */
+  /** Ends it; returns true if it ended cleanly. */
   async end(signal: NodeJS.Signals): Promise<boolean> {
     const child = this.#child;
     if (child === undefined || !this.isAlive) return false;
@@ -99,18 +99,18 @@ export class Victim {
   }
 }
 
-/** The process that asks a daemon how it is. */
+/** The heartbeat process. */
 export class Heart {
   readonly #child: ChildProcess = endWithThis(fork(here("heartbeat.js")));
 
   async watch(port: number): Promise<void> {
     this.#child.send({ port });
-    // The first answer is a handshake.
+    // The first answer needs a handshake.
     await delay(500);
     await this.pulse();
   }
 
-  /** Nobody is to answer, or somebody is again: what is waited for meanwhile is no stall. */
+  /** Pauses or resumes the heartbeat; a wait in between is not a stall. */
   rest(isResting: boolean): void {
     if (this.#child.connected) this.#child.send({ isResting });
   }

@@ -1,6 +1,6 @@
 /**
- * A call waits for the operator on one node, is approved on another, and made on all of them at the
- * same time: the approval is good for one. Those that were not answered are made once more.
+ * A call waits for the operator on one node, is approved on another, and is made on all nodes at
+ * the same time: the approval is valid for one call. Unanswered calls are repeated.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
@@ -9,7 +9,7 @@ import type { Clients } from "./clients.ts";
 import { between, pick } from "./random.ts";
 import type { Request } from "./request.ts";
 
-/** One call after the other. */
+/** Makes one call after the other. */
 export async function bookOnce(clients: Clients): Promise<void> {
   const { random } = clients;
   const callers = clients.callers();
@@ -35,7 +35,10 @@ export async function bookOnce(clients: Clients): Promise<void> {
   }
 }
 
-/** A failover may have lost the question; another decision of the same is no other. */
+/**
+ * Returns true if the decision holds; after a failover the question may be gone, and repeating a
+ * decision is no error.
+ */
 function isDecided(status: number | undefined): boolean {
   return status !== undefined && status !== 503;
 }

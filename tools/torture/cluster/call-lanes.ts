@@ -1,4 +1,4 @@
-/** Calls and effects of the agents that go on to the end, by two clients of each node. */
+/** Calls and effects of the agents that are never revoked, by two clients for each node. */
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
 import type { Caller } from "./caller.ts";
@@ -10,10 +10,10 @@ import type { Request } from "./request.ts";
 const A_NODE = 2;
 const CALLS = 0.6;
 const KEYS_AGAIN = 0.5;
-/** How often a key is tried again that is done. */
+/** The probability that a finished key is tried again. */
 const DONE_AGAIN = 0.1;
 
-/** Keys are shared, so that what one node began another is asked for again. */
+/** Keys are shared between nodes, so that one repeats what another began. */
 export async function callAgain(clients: Clients): Promise<void> {
   const keys: string[] = [];
   const callers = clients.nodes.flatMap((node) =>
@@ -22,12 +22,12 @@ export async function callAgain(clients: Clients): Promise<void> {
   await Promise.all(callers.map((caller) => callThrough(caller, clients, keys)));
 }
 
-/** A call of an agent, which nothing becomes of. */
+/** A call without an effect. */
 export function call(agent: string): Request {
   return { kind: "call", agent, method: "QUERY", path: "/lists" };
 }
 
-/** One of the agents that go on to the end. */
+/** An agent that is never revoked. */
 export function someWorker(random: Random): string {
   return agentId(between(random, 0, WORKERS - 1));
 }
@@ -43,7 +43,7 @@ async function callThrough(caller: Caller, clients: Clients, keys: string[]): Pr
   }
 }
 
-/** A new key, or one that somebody has tried: a key is its agent's own. */
+/** An effect with a new key, or with a key that was tried before; the key determines its agent. */
 function effect(random: Random, keys: string[]): Request {
   const known = random() < KEYS_AGAIN ? keys.shift() : undefined;
   const key = known ?? `${between(random, 0, WORKERS - 1)}-${uuidv7()}`;

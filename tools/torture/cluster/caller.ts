@@ -1,4 +1,4 @@
-/** A client of one node, over one connection at a time, that notes what it was told. */
+/** A client of one node, with one connection at a time, that records the answers. */
 
 import { connect, type TLSSocket } from "node:tls";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
@@ -18,13 +18,13 @@ export interface Certified {
   readonly key: string;
 }
 
-/** A note, and the body that came. */
+/** The record of a request, and the body of its answer. */
 export interface Told {
   readonly asked: Asked;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Milliseconds of the monotonic clock that all processes of a machine share. */
+/** Milliseconds of the monotonic clock that the machine's processes share. */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -45,7 +45,7 @@ export class Caller {
     this.#certified = certified;
   }
 
-  /** Sends a request, and waits for what comes; undefined: there was nobody to send it to. */
+  /** Sends a request, and waits for the outcome; undefined if it could not be sent. */
   async ask(request: Request): Promise<Told | undefined> {
     const socket = await this.#connect();
     if (socket === undefined) return undefined;
@@ -105,7 +105,7 @@ function exchange(socket: TLSSocket, request: Buffer) {
   });
 }
 
-/** Waits for something of a socket; undefined where it closes first, or it takes too long. */
+/** Waits for an event of a socket; undefined if it closes first or takes too long. */
 function settled<Value>(
   socket: TLSSocket,
   begin: (done: (value: Value | undefined) => void) => void,

@@ -1,10 +1,10 @@
-/** The invariants that are about records and chains. */
+/** The invariants of records and chains. */
 import { grouped } from "./grouped.ts";
 import type { Asked, Invariant, StoredRecord } from "./history.ts";
 
 const NO_RECORD = "0".repeat(64);
 
-/** Every Audit-ID that a client received is in a chain once: its record says in which. */
+/** Every Audit-ID that a client received is in a chain exactly once, that of its record's agent. */
 const recordsAreKept: Invariant = {
   name: "acknowledged records are kept, once",
   check(evidence) {
@@ -24,7 +24,7 @@ const recordsAreKept: Invariant = {
   },
 };
 
-/** A chain is one path: no shared predecessor, no gap, and its head is its end. */
+/** A chain is a single path: no shared predecessor, no gap, and its last record is the head. */
 const chainsArePaths: Invariant = {
   name: "a chain is one path",
   check({ records, heads }) {
@@ -51,7 +51,7 @@ const chainsArePaths: Invariant = {
   },
 };
 
-/** A reply that was received before a request was sent comes before it in the chain. */
+/** If a reply was received before a request was sent, its record comes first in the chain. */
 const orderIsKept: Invariant = {
   name: "what was answered before comes before",
   check({ records, asked }) {
@@ -70,7 +70,7 @@ const orderIsKept: Invariant = {
   },
 };
 
-/** The record that comes with an answer is about that request, and says what was answered. */
+/** The record of an answer is about the same request, and contains the same status. */
 export const recordsAreTrue: Invariant = {
   name: "a record is about the request that it came with",
   check({ records, asked }) {
@@ -86,14 +86,14 @@ export const recordsAreTrue: Invariant = {
   },
 };
 
-/** The first three, in order. */
+/** The first three invariants, in order. */
 export const CHAIN_INVARIANTS: readonly Invariant[] = [recordsAreKept, chainsArePaths, orderIsKept];
 
 function byAgent(records: readonly StoredRecord[]): ReadonlyMap<string, readonly StoredRecord[]> {
   return grouped(records, ({ agent }) => agent);
 }
 
-/** The records from the first on, as far as they can be followed. */
+/** The path from the first record, as far as it is connected. */
 function pathOf(own: readonly StoredRecord[]): readonly StoredRecord[] {
   const followers = new Map(own.map((record) => [record.previous, record]));
   const path: StoredRecord[] = [];

@@ -1,4 +1,4 @@
-/** The surroundings of the clients of a cluster: its nodes, chance, and when they are to stop. */
+/** The context of a cluster's clients: its nodes, random numbers, and the stop signal. */
 import { setTimeout as delay } from "node:timers/promises";
 import { Caller, type Told } from "./caller.ts";
 import type { Asked } from "./history.ts";
@@ -7,17 +7,17 @@ import type { Operator } from "./operator.ts";
 import { pick, type Random } from "./random.ts";
 import type { Request } from "./request.ts";
 
-/** A client that asks again and again until `isOver`. */
+/** A client that sends requests until `isOver`. */
 export type Lane = (clients: Clients) => Promise<unknown>;
 
-/** All notes go to `note`. */
+/** Creates clients; every record goes to `note`. */
 export class Clients {
   readonly nodes: readonly Node[];
   readonly random: Random;
   readonly #note: (asked: Asked) => void;
   readonly #operator: Operator;
   readonly #callers: Caller[] = [];
-  /** True once nobody begins anything more. */
+  /** True once no new work may begin. */
   isOver = false;
 
   constructor(
@@ -36,18 +36,18 @@ export class Clients {
     return this.#keep(new Caller(node, this.#note));
   }
 
-  /** One for each node. */
+  /** A client for each node. */
   callers(): readonly Caller[] {
     return this.nodes.map((node) => this.caller(node));
   }
 
-  /** One for each node, all of them the operator's. */
+  /** A client for each node, with the operator's certificate. */
   operators(): readonly Caller[] {
     const { connection } = this.#operator;
     return this.nodes.map((node) => this.#keep(new Caller(node, this.#note, connection)));
   }
 
-  /** Asks some node, and another, until one answers with the status that is meant, or all is over. */
+  /** Sends a request to one node after another until one answers with a wanted status, or the run is over. */
   async until(
     callers: readonly Caller[],
     request: Request,

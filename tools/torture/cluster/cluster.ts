@@ -1,6 +1,6 @@
 /**
- * Three daemons over one PostgreSQL in a scratch directory, under load and faults, and the checker's
- * word on what was told and kept.
+ * Runs three daemons over one PostgreSQL in a scratch directory, under load and faults, and checks
+ * the answers against the stored records.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -24,17 +24,17 @@ import { Workload } from "./workload.ts";
 
 export interface ClusterOptions {
   readonly seed: number;
-  /** No fault begins later. */
+  /** The time after which no fault begins. */
   readonly seconds: number;
-  /** So many faults at most. */
+  /** The maximum number of faults. */
   readonly faults: number;
-  /** The faults in order, over and over; at random without this. */
+  /** The faults in order, repeated. Default: random ones. */
   readonly plan?: readonly string[] | undefined;
   /** The folder of initdb. */
   readonly postgres: string;
-  /** The built daemon. */
+  /** The built daemon program. */
   readonly program: string;
-  /** Told of each fault as it begins, and at the end. */
+  /** Called at the beginning of each fault, and at the end. */
   say(line: string): void;
 }
 
@@ -43,14 +43,14 @@ interface ClusterOutcome {
   readonly faults: number;
   readonly requests: number;
   readonly records: number;
-  /** The directory with history, logs and data is kept where there are any. */
+  /** The violated invariants; if there are any, the directory with history, logs and data is kept. */
   readonly contradictions: readonly string[];
 }
 
 const LEASE_MS = 1_000;
 const NODES = ["a", "b", "c"];
 
-/** Runs the whole, and removes what it made unless something is wrong. */
+/** Runs everything, and removes the directory unless an invariant is violated. */
 export async function tortureCluster(options: ClusterOptions): Promise<ClusterOutcome> {
   const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
   const removed = removeAtEnd(directory);
@@ -86,7 +86,7 @@ async function build(
   database: Database,
   { program }: ClusterOptions,
 ): Promise<Made> {
-  // Its user passes through here.
+  // Its user needs access to subdirectories.
   chmodSync(directory, 0o711);
   await database.make();
   const tls = await makeCertificate(directory);

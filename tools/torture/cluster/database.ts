@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of the torture's own in a scratch directory, behind a Unix socket: it can be ended all
- * at once, and a standby that follows it can take its place.
+ * A PostgreSQL in a scratch directory, behind a Unix socket: it can crash, and a standby can
+ * replace it.
  */
 import { execFile } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const PID_FILE = "postmaster.pid";
 export class Database {
   readonly #programs: string;
   readonly #directory: string;
-  /** How many servers there were. */
+  /** The number of servers so far. */
   #number = 0;
   #isRunning = false;
   #replication: Link | undefined;
@@ -28,7 +28,7 @@ export class Database {
     chmodSync(directory, 0o777);
   }
 
-  /** Makes the first server, with a database. */
+  /** Creates the first server, with a database. */
   async make(): Promise<void> {
     const data = this.#data(0);
     await this.#run(
@@ -43,12 +43,12 @@ export class Database {
     await this.query("CREATE DATABASE agtp", "postgres");
   }
 
-  /** The socket of the server that is the primary. */
+  /** The socket of the current primary. */
   get socket(): string {
     return this.#socket(this.#number);
   }
 
-  /** The process of the primary that has started all others. */
+  /** The pid of the primary's postmaster. */
   get pid(): number {
     return Number.parseInt(readFileSync(this.#data(this.#number, PID_FILE), "utf8"), 10);
   }
@@ -58,13 +58,13 @@ export class Database {
     this.#isRunning = true;
   }
 
-  /** Ends it all at once, as a crash does. */
+  /** Ends the primary immediately, like a crash. */
   async crash(): Promise<void> {
     this.#isRunning = false;
     await this.#run("pg_ctl", "-D", this.#data(this.#number), "-m", "immediate", "-s", "stop");
   }
 
-  /** Makes a standby that follows the primary, and does not hold it up. */
+  /** Adds an asynchronous standby of the primary. */
   async addStandby(): Promise<void> {
     const next = this.#number + 1;
     this.#replication = await Link.open(this.socket);
@@ -73,12 +73,12 @@ export class Database {
     await this.#start(next);
   }
 
-  /** From now on the standby receives nothing more. */
+  /** Stops replication to the standby. */
   leaveStandbyBehind(): void {
     this.#replication?.set("half-open");
   }
 
-  /** The standby becomes the primary; the old one is gone for good. */
+  /** Promotes the standby; the old primary is discarded. */
   async promote(): Promise<void> {
     await this.crash();
     this.#replication?.close();
@@ -101,7 +101,7 @@ export class Database {
     }
   }
 
-  /** Every connection to the database, with what it does and who holds it up. */
+  /** Lists the connections to the database with their state and what they wait for. */
   async activity(): Promise<readonly string[]> {
     const rows = await this.query(
       `SELECT pid, state, wait_event_type, wait_event, pg_blocking_pids(pid) AS behind,
@@ -138,7 +138,7 @@ export class Database {
 
   async #run(program: string, ...args: readonly string[]): Promise<void> {
     const [file = "", ...rest] = [...POSTGRES_USER, join(this.#programs, program), ...args];
-    // A server that goes on has its output: nobody may wait for the end of that.
+    // A started server inherits the output, so its end is not awaited.
     await promisify(execFile)(
       "/bin/sh",
       ["-c", '"$@" >/dev/null 2>&1 </dev/null', "sh", file, ...rest],

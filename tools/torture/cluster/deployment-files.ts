@@ -1,11 +1,11 @@
-/** The files that the nodes of a cluster have in common. */
+/** The files that the nodes of a cluster share. */
 
-/** The id of the workflow that is run. */
+/** The id of the workflow that runs. */
 export const WORKFLOW = "walk";
 const STEPS = 4;
 const STEP_MS = 150;
 
-/** An effect is noted by the clock that all processes of a machine share, some time before its answer. */
+/** The handlers; an effect is noted, with the shared monotonic clock, some time before its answer. */
 export function handlers(effects: string): string {
   return `import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,7 +19,7 @@ export const reserve = async ({ input }) => {
 `;
 }
 
-/** Steps that take some time, one behind the other. */
+/** A workflow of sequential steps that take some time. */
 export function workflow(): object {
   const nodes = Array.from({ length: STEPS }, (_, index) => ({
     ...{ id: `n${index}`, typeId: "core.delay", name: "Wait", position: { x: 0, y: 0 } },
@@ -34,7 +34,7 @@ export function workflow(): object {
   };
 }
 
-/** An endpoint in TOML. */
+/** The TOML of an endpoint. */
 export function endpoint(method: string, path: string, name: string, more = ""): string {
   return `[endpoint]
 method = "${method}"
@@ -63,7 +63,7 @@ function = "handlers.${name}"
 `;
 }
 
-/** The document of an agent, but for its name. */
+/** The document of an agent, without its name. */
 export const AGENT: Readonly<Record<string, unknown>> = {
   agtp_version: "1.0",
   description: "An agent of the torture.",

@@ -1,10 +1,10 @@
-/** The deployment directory of each node of a cluster; all have the same agents and endpoints. */
+/** The deployment directory of each node of a cluster; the nodes have the same agents and endpoints. */
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AGENT, endpoint, handlers, WORKFLOW, workflow } from "./deployment-files.ts";
 import type { Operator } from "./operator.ts";
 
-/** The facts that the nodes share, and where a node finds its database. */
+/** The values that the nodes share, and the address of a node's database. */
 interface NodeDeployment {
   readonly node: string;
   readonly databasePort: number;
@@ -12,23 +12,23 @@ interface NodeDeployment {
   readonly tls: { readonly cert: string; readonly key: string };
   /** The private key that records are signed with, in PEM. */
   readonly signingKey: string;
-  /** The file that effects are noted in. */
+  /** The file in which effects are noted. */
   readonly effects: string;
   readonly operator: Pick<Operator, "ca" | "fingerprint">;
 }
 
-/** Agents that go on to the end, and those that are revoked one after the other. */
+/** The number of agents that are never revoked; the others are revoked one after the other. */
 export const WORKERS = 6;
 export const VICTIMS = 300;
-/** The agent that decides. */
+/** The index of the operator's agent. */
 export const OPERATOR: number = WORKERS + VICTIMS;
 
-/** The identity of the nth agent: the workers first. */
+/** The Agent-ID of the nth agent; the workers come first. */
 export function agentId(index: number): string {
   return "c1".repeat(28) + index.toString(16).padStart(8, "0");
 }
 
-/** Writes a node's directory; answers its configuration. */
+/** Writes a node's directory; returns the path of its configuration. */
 export function writeNode(directory: string, deployment: NodeDeployment): string {
   for (const name of ["endpoints", "catalog", "agents/openwop/workflows", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });

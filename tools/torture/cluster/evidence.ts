@@ -1,4 +1,4 @@
-/** Reads what a cluster has kept: records and heads from its database, effects from their file. */
+/** Reads the state of a cluster: records and heads from its database, effects from their file. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { Database } from "./database.ts";
@@ -8,7 +8,7 @@ export function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Reads all records; `signingKey` is the PEM that they are signed with. */
+/** Reads every record; `signingKey` is their signing key in PEM. */
 export async function readRecords(
   database: Database,
   signingKey: string,
@@ -18,7 +18,7 @@ export async function readRecords(
   return rows.map(({ jws }) => readRecord(String(jws), publicKey));
 }
 
-/** By agent the last record. */
+/** The last record of each agent. */
 export async function readHeads(database: Database): Promise<ReadonlyMap<string, string>> {
   const rows = await database.query("SELECT agent_id, audit_id FROM agtp.heads");
   return new Map(rows.map((row) => [String(row["agent_id"]), String(row["audit_id"])]));
@@ -38,7 +38,7 @@ export async function readRunEnds(database: Database): Promise<readonly RunEnd[]
   });
 }
 
-/** The notes of the handlers. */
+/** Reads the effects that handlers noted. */
 export function readEffects(path: string): readonly Effect[] {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Effect]));

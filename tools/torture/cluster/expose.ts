@@ -1,4 +1,4 @@
-/** Exposes a cluster to one fault after the other, and sees that it serves again after each. */
+/** Exposes a cluster to one fault after the other, and checks its recovery from each. */
 import { setTimeout as delay } from "node:timers/promises";
 import { Caller } from "./caller.ts";
 import type { ClusterOptions } from "./cluster.ts";
@@ -8,10 +8,10 @@ import type { Asked } from "./history.ts";
 import { Patience } from "./patience.ts";
 import { between, seeded } from "./random.ts";
 
-/** How long the cluster has to serve again. */
+/** The time in which the cluster has to recover. */
 const RECOVERY_MS = 40_000;
 
-/** One fault after the other; between them every node serves. */
+/** Runs one fault after the other; in between, every node has to serve. */
 export async function expose(
   scene: Scene,
   { seed, seconds, faults, plan, say }: ClusterOptions,
@@ -32,7 +32,7 @@ export async function expose(
   return { count, fault };
 }
 
-/** Waits until every node serves; in words, which one does not. */
+/** Waits until every node serves; returns a description of one that does not. */
 async function recover(
   { nodes }: Scene,
   note: (asked: Asked) => void,

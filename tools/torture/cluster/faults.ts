@@ -1,4 +1,4 @@
-/** The faults that a cluster is exposed to, each for a bounded time, and how it is mended again. */
+/** The faults that a cluster is exposed to, each for a limited time, with its repair. */
 import { setTimeout as delay } from "node:timers/promises";
 import { now } from "./caller.ts";
 import type { Database } from "./database.ts";
@@ -7,7 +7,7 @@ import type { Node } from "./node.ts";
 import { Patience } from "./patience.ts";
 import { between, pick, type Random } from "./random.ts";
 
-/** A cluster under fault. */
+/** The cluster under test. */
 export interface Scene {
   readonly nodes: readonly Node[];
   readonly database: Database;
@@ -16,12 +16,12 @@ export interface Scene {
   readonly failovers: Failover[];
 }
 
-/** One of the ways; `random` says how long, and to whom. */
+/** One kind of fault; `random` determines its duration and target. */
 export type Fault = (scene: Scene, random: Random) => Promise<string | undefined>;
 
-/** How long a node has to end once its store went back: its drain timeout, and six seconds for a silent store. */
+/** The time for a node to end after its store went back: its drain timeout, plus six seconds for a silent store. */
 const LOSS_MS = 16_000;
-/** A node asks within a second or so for what it was told is kept. */
+/** A node checks the acknowledged records within about a second. */
 const ASKED_MS = 2_500;
 const LOOK_MS = 100;
 
@@ -79,13 +79,13 @@ async function stepClock({ nodes }: Scene, random: Random): Promise<undefined> {
   pick(random, nodes).stepClock(between(random, -60_000, 40_000));
 }
 
-/** Waits until a node has asked the database for what it was told is kept, and told of what it lacks. */
+/** Waits until a node has compared the database with its acknowledged records, and has reported the missing ones. */
 async function untilAsked(node: Node): Promise<void> {
   const patience = new Patience(ASKED_MS, () => node.pid);
   while (!node.wentBack && !patience.isOver) await delay(LOOK_MS);
 }
 
-/** A standby that has not received everything takes the place of the primary. */
+/** Promotes a standby that has not received everything. */
 async function failOver(scene: Scene, random: Random): Promise<string | undefined> {
   const { nodes, database, failovers } = scene;
   await database.addStandby();
@@ -97,7 +97,7 @@ async function failOver(scene: Scene, random: Random): Promise<string | undefine
   const at = now();
   await Promise.all(nodes.map((node) => untilAsked(node)));
   const told = nodes.filter(({ wentBack }) => wentBack);
-  // The loss of the database counts, whatever its nodes make of it.
+  // The failover counts as a loss, whether or not nodes notice.
   failovers.push({ at, told: told.map(({ name }) => name) });
   for (const node of told) {
     if (!(await node.ended(LOSS_MS))) return `node ${node.name} goes on after the store went back`;
@@ -108,7 +108,7 @@ async function failOver(scene: Scene, random: Random): Promise<string | undefine
   return undefined;
 }
 
-/** By name, with how often each comes among others. */
+/** Faults by name, with their relative frequency. */
 export const FAULTS: Readonly<Record<string, { readonly weight: number; readonly run: Fault }>> = {
   "kill-node": { weight: 4, run: killNode },
   "stop-node": { weight: 4, run: stopNode },
@@ -121,7 +121,7 @@ export const FAULTS: Readonly<Record<string, { readonly weight: number; readonly
   "fail-over": { weight: 1, run: failOver },
 };
 
-/** The name of the next fault. */
+/** Picks the next fault. */
 export function nextFault(random: Random): string {
   const names = Object.entries(FAULTS).flatMap(([name, { weight }]) =>
     Array.from({ length: weight }, () => name),

@@ -1,4 +1,4 @@
-/** Groups items by a text. */
+/** Groups items by a text key. */
 export function grouped<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

@@ -1,11 +1,11 @@
-/** The notes of a cluster's clients, and what was found in its store when all was over. */
+/** The recorded requests of a cluster's clients, and the final content of its store. */
 
-/** One request, and what its client was told. Times are of the clients' one monotonic clock. */
+/** One request with its answer. Times are those of the clients' shared monotonic clock. */
 export interface Asked {
   /** Its Request-ID. */
   readonly id: string;
   readonly node: string;
-  /** The agent that asks. */
+  /** The Agent-ID of the caller. */
   readonly agent: string;
   readonly kind:
     | "call"
@@ -13,42 +13,42 @@ export interface Asked {
     | "suspend"
     | "resume"
     | "revoke"
-    /** A call that waits for an approval, the decision, and the call under it. */
+    /** A call that needs an approval, the decision, and the call under it. */
     | "ask"
     | "decide"
     | "approved"
-    /** The beginning of a run, and a look at it. */
+    /** The start of a run, and a query for it. */
     | "run"
     | "look";
   /**
-   * The Idempotency-Key of an effect, the nonce of a resumption, the agent of a revocation, the room of a
-   * call that is approved, the id of a run.
+   * Depending on the kind: the Idempotency-Key of an effect, the nonce of a resumption, the agent
+   * of a revocation, the room of an approved call, the id of a run.
    */
   readonly key?: string | undefined;
   readonly sentAt: number;
-  /** Undefined: it was never answered, and nobody knows what became of it. */
+  /** Undefined if it was never answered, so that its outcome is unknown. */
   readonly heardAt?: number | undefined;
   readonly status?: number | undefined;
-  /** Of a refusal. */
+  /** The error code of a refusal. */
   readonly code?: string | undefined;
-  /** Of the record that came with the answer. */
+  /** The Audit-ID of the answer's record. */
   readonly auditId?: string | undefined;
-  /** The status of a run, or the key that an effect was done for, as it was told. */
+  /** The answered status of a run, or the key whose effect was answered. */
   readonly said?: string | undefined;
 }
 
-/** A time in which nothing passed between a node and its database. */
+/** A period in which a node was cut off from its database. */
 export interface CutOff {
   readonly node: string;
   readonly from: number;
   readonly until: number;
 }
 
-/** A standby took over; what it had not received is gone. */
+/** A promotion of a standby; everything that it had not received is lost. */
 export interface Failover {
-  /** Nothing that was sent later was lost by it. */
+  /** Nothing that was sent after this time was lost by it. */
   readonly at: number;
-  /** The nodes that ended with the news that the store went back. */
+  /** The nodes that ended because they noticed the loss. */
   readonly told: readonly string[];
 }
 
@@ -59,46 +59,46 @@ export interface StoredRecord {
   readonly previous: string;
   readonly requestId: string;
   readonly status: number;
-  /** True where the server's key signed it. */
+  /** True if the server's key signed it. */
   readonly isSigned: boolean;
 }
 
-/** Something that a handler did, noted where no database can lose it. */
+/** An effect of a handler, noted outside the database. */
 export interface Effect {
-  /** Its Idempotency-Key, or the room of an approval: no two calls that may both have it have the same. */
+  /** The Idempotency-Key, or the room of an approval; keys of the two kinds are distinct. */
   readonly key: string;
   readonly at: number;
 }
 
-/** An event of a run's log that ends it. */
+/** An event in a run's log that ends it. */
 export interface RunEnd {
   readonly run: string;
   readonly outcome: string;
-  /** Nothing comes after it. */
+  /** True if no event follows it. */
   readonly isLast: boolean;
 }
 
 const ENDS = ["completed", "failed", "cancelled"];
 
-/** Tells whether a run with this status is over. */
+/** Returns true for the status of an ended run. */
 export function isEnd(status: string | undefined): boolean {
   return status !== undefined && ENDS.includes(status);
 }
 
-/** All that a checker looks at. */
+/** The input of the checker. */
 export interface Evidence {
   readonly asked: readonly Asked[];
   readonly cutOffs: readonly CutOff[];
   readonly failovers: readonly Failover[];
   readonly leaseMs: number;
   readonly records: readonly StoredRecord[];
-  /** By agent the Audit-ID of its last record. */
+  /** The Audit-ID of each agent's last record. */
   readonly heads: ReadonlyMap<string, string>;
   readonly effects: readonly Effect[];
   readonly runEnds: readonly RunEnd[];
 }
 
-/** A statement that holds of every cluster. */
+/** A property that holds for every cluster. */
 export interface Invariant {
   readonly name: string;
   check(evidence: Evidence): readonly string[];

@@ -1,14 +1,14 @@
 /**
- * The checker: what must be true of a cluster whatever was killed, stopped, cut off or promoted. Each
- * invariant is a function of the evidence, and answers with what contradicts it, in words.
+ * The checker: properties that hold in a cluster whatever was killed, stopped, cut off or promoted. Each
+ * invariant is a function of the evidence that returns its violations, in words.
  */
 import { CHAIN_INVARIANTS, recordsAreTrue } from "./chain-invariants.ts";
 import { grouped } from "./grouped.ts";
 import { type Asked, type Evidence, type Failover, type Invariant, isEnd } from "./history.ts";
 
 /**
- * At most one effect for an Idempotency-Key; every effect has a record, or somebody was told "unknown"; and what was
- * answered as done was done, and is what was asked for.
+ * An Idempotency-Key has at most one effect; every effect has a record, or a client was told
+ * "unknown"; and an effect that was answered as done exists, for the requested key.
  */
 const effectsAreOnce: Invariant = {
   name: "a key has one effect",
@@ -37,7 +37,7 @@ const effectsAreOnce: Invariant = {
   },
 };
 
-/** No 2xx to a request that was sent after a REVOKE of its agent was answered 200. */
+/** After a REVOKE was answered 200, later requests of its agent get no 2xx. */
 const revokedIsRevoked: Invariant = {
   name: "a revoked agent is revoked",
   check(evidence) {
@@ -46,7 +46,7 @@ const revokedIsRevoked: Invariant = {
     const revokedAt = new Map<string, number>();
     for (const { kind, key, status, heardAt, auditId } of asked) {
       const isDone = kind === "revoke" && status === 200 && heardAt !== undefined;
-      // A failover that lost the record has lost the revocation, and was told of.
+      // A failover that lost the record also lost the revocation, and has been reported.
       if (!isDone || key === undefined || !kept.has(auditId ?? "")) continue;
       revokedAt.set(key, Math.min(heardAt, revokedAt.get(key) ?? heardAt));
     }
@@ -60,7 +60,7 @@ const revokedIsRevoked: Invariant = {
   },
 };
 
-/** A nonce is won once, and so is an approval. */
+/** A nonce is used once, and so is an approval. */
 const winningsAreOnce: Invariant = {
   name: "a nonce or an approval is won once",
   check({ asked, failovers }) {
@@ -78,7 +78,7 @@ const winningsAreOnce: Invariant = {
   },
 };
 
-/** A node that is cut off says 503 once its lease is over, and never 2xx. */
+/** After the end of its lease, a node that is cut off answers 503 only. */
 const cutOffIsSilent: Invariant = {
   name: "a node that is cut off serves nobody",
   check({ asked, cutOffs, leaseMs }) {
@@ -95,8 +95,8 @@ const cutOffIsSilent: Invariant = {
 };
 
 /**
- * A run ends once, nothing comes after that, whoever is told of an end is told of that one, and nobody
- * is told that there is no such run.
+ * A run ends once, without later events; answers about its end agree with it, and none claims that
+ * the run does not exist.
  */
 const runsEndOnce: Invariant = {
   name: "a run ends once",
@@ -126,25 +126,25 @@ const runsEndOnce: Invariant = {
   },
 };
 
-/** All of them, in the order of their numbers. */
+/** The invariants in the order of their numbers. */
 const INVARIANTS: readonly Invariant[] = [
   ...[...CHAIN_INVARIANTS, effectsAreOnce],
   ...[revokedIsRevoked, winningsAreOnce, cutOffIsSilent, runsEndOnce, recordsAreTrue],
 ];
 
-/** Everything that contradicts an invariant, with the number and the name of it. */
+/** Returns the violations, each with the invariant's number and name. */
 export function contradictions(evidence: Evidence): readonly string[] {
   return INVARIANTS.flatMap(({ name, check }, index) =>
     check(evidence).map((fault) => `${index + 1}. ${name}: ${fault}`),
   );
 }
 
-/** Nobody can tell what became of it, and its client was told so, or nothing. */
+/** Returns true if the outcome is unknown, and the client was told so, or nothing. */
 function isUnknown({ status, code = "" }: Asked): boolean {
   return status === undefined || code.endsWith("outcome-unknown") || code.endsWith("in-use");
 }
 
-/** So many failovers came before. */
+/** The number of earlier failovers. */
 function epochOf(at: number, failovers: readonly Failover[]): number {
   return failovers.filter((failover) => failover.at <= at).length;
 }

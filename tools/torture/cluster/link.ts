@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** The state of a link: all passes, nothing and everybody hears of it, or nothing and nobody does. */
+/** The state of a link: data passes, is refused with closed connections, or is dropped silently. */
 type LinkState = "open" | "cut" | "half-open";
 
-/** A proxy on a port of its own to a Unix socket. */
+/** A TCP proxy to a Unix socket. */
 export class Link {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -29,19 +29,19 @@ export class Link {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Leads to another server from now on; what is open ends. */
+  /** Switches to another server, and closes open connections. */
   lead(target: string): void {
     this.#target = target;
     this.#endAll();
   }
 
-  /** A link that is open again ends what was open before: octets are missing from it. */
+  /** Sets the state; on reopening, earlier connections are closed, because they have lost octets. */
   set(state: LinkState): void {
     this.#state = state;
     if (state !== "half-open") this.#endAll();
   }
 
-  /** Every octet is so late from now on, either way. */
+  /** Delays every octet by this time, in both directions. */
   slow(milliseconds: number): void {
     this.#delayMs = milliseconds;
   }
@@ -68,7 +68,7 @@ export class Link {
 
   #pass(from: Socket, to: Socket): void {
     this.#sockets.add(from);
-    // In their order, though the delay may have become a shorter one.
+    // Kept in order, even if the delay has become shorter.
     const waiting: Buffer[] = [];
     from.on("data", (chunk: Buffer) => {
       if (this.#state !== "open") return;

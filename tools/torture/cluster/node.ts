@@ -1,4 +1,4 @@
-/** One daemon of a cluster, in a process of its own over a directory of its own. */
+/** One daemon of a cluster, in a separate process with its own directory. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -10,20 +10,20 @@ import { endWithThis } from "../../leftovers.ts";
 import type { Link } from "./link.ts";
 import { impatient, type Passed } from "./patience.ts";
 
-/** The longest that a daemon may take to listen, or to end. */
+/** The maximum time for a daemon to listen, or to end. */
 const PATIENCE_MS = 30_000;
 
 export interface NodeOptions {
   readonly name: string;
   readonly config: string;
   readonly link: Link;
-  /** The built daemon. */
+  /** The built daemon program. */
   readonly program: string;
-  /** The file that all its logs go to. */
+  /** The file for its logs. */
   readonly log: string;
-  /** A module that is loaded first: its clock can be stepped. */
+  /** A module that is loaded first and can step the clock. */
   readonly preload: string;
-  /** Says what a daemon may be waiting for, as lines; asked for when one does not listen. */
+  /** Lists what a daemon may be waiting for; used if one does not listen. */
   waits(): Promise<readonly string[]>;
 }
 
@@ -33,12 +33,12 @@ export class Node {
   readonly #options: NodeOptions;
   readonly #log: WriteStream;
   #child: ChildProcess | undefined;
-  /** Set while it is to run: its end is then a fault. */
+  /** True while it should run, so that its end is a fault. */
   #isWanted = false;
   port = 0;
-  /** True once it has ended, or did not start, since the store lacks what was acknowledged. */
+  /** True once it has ended, or failed to start, because the store lacks acknowledged records. */
   wentBack = false;
-  /** The last way in which it ended though nobody wanted it to. */
+  /** The reason of its last unwanted end. */
   unwantedEnd: string | undefined;
 
   constructor(options: NodeOptions) {
@@ -48,7 +48,7 @@ export class Node {
     this.#log = createWriteStream(options.log, { flags: "a" });
   }
 
-  /** Starts it; false where it refuses since the store went back. */
+  /** Starts it; returns false if it refuses because the store went back. */
   async start(): Promise<boolean> {
     const { program, config, preload } = this.#options;
     const flags = [...daemonFlags(program), "--import", preload];
@@ -91,7 +91,7 @@ export class Node {
     return this.#child?.pid;
   }
 
-  /** SIGSTOP, SIGCONT. */
+  /** Sends SIGSTOP or SIGCONT. */
   signal(name: NodeJS.Signals): void {
     this.#child?.kill(name);
   }
@@ -111,7 +111,7 @@ export class Node {
     clearInterval(timer);
   }
 
-  /** Waits for its end by itself, so many milliseconds of its own; false where it does not end. */
+  /** Waits for it to end by itself within this much of its own time; returns false if it does not. */
   async ended(milliseconds: number): Promise<boolean> {
     const child = this.#child;
     if (child === undefined || !this.isAlive) return true;
@@ -124,14 +124,14 @@ export class Node {
     });
   }
 
-  /** `agtpd state accept-loss`. */
+  /** Runs `agtpd state accept-loss`. */
   async acceptLoss(): Promise<void> {
     const { program, config } = this.#options;
     const args = ["state", "accept-loss", "--config", config, "--reason", "torture"];
     await promisify(execFile)(process.execPath, [...daemonFlags(program), program, ...args]);
   }
 
-  /** Ends a daemon that does not listen; its log says what it may have been waiting for. */
+  /** Ends a daemon that does not listen, and logs what it may have been waiting for. */
   async #giveUp(child: ChildProcess, { all, unserved }: Passed): Promise<void> {
     const times = `${Math.round(all)} ms, ${Math.round(unserved)} of them without a processor`;
     this.#take(`it does not listen after ${times}`);

@@ -1,4 +1,4 @@
-/** A session is suspended on one node, and resumed on all of them at the same time. */
+/** A session is suspended on one node, and resumed on all nodes at the same time. */
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
 import { someWorker } from "./call-lanes.ts";
@@ -6,7 +6,7 @@ import type { Clients } from "./clients.ts";
 import { between, pick } from "./random.ts";
 import type { Request } from "./request.ts";
 
-/** One session after the other. */
+/** Handles one session after the other. */
 export async function resumeOnce(clients: Clients): Promise<void> {
   const { random } = clients;
   const callers = clients.callers();

@@ -1,18 +1,18 @@
-/** The operator of a cluster, who is known by a certificate and decides what waits for approval. */
+/** The operator of a cluster, who is identified by a certificate and decides approvals. */
 import { createHash, X509Certificate } from "node:crypto";
 import { issueAgentCertificate, makeAgentCa } from "../../../src/identity/certificate-authority.ts";
 import type { Certified } from "./caller.ts";
 
-/** An operator whose public key the nodes have. */
+/** An operator whose public key the nodes know. */
 export interface Operator {
-  /** The certificate that clients' certificates are verified by, in PEM. */
+  /** The CA of client certificates, in PEM. */
   readonly ca: string;
   /** SHA-256 of the public key, in hex. */
   readonly fingerprint: string;
   readonly connection: Certified;
 }
 
-/** Makes a CA, and the operator's certificate by it. */
+/** Creates a CA, and the operator's certificate signed by it. */
 export async function makeOperator(agentId: string): Promise<Operator> {
   const ca = await makeAgentCa({ name: "Torture", days: 2 });
   if ("fault" in ca) throw new Error(String(ca.fault));

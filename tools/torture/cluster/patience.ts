@@ -1,22 +1,22 @@
 /**
- * How long a process is waited for: the time in which the machine gave it no processor is not its own.
- * Linux counts that; elsewhere all time counts.
+ * Timeouts for processes that exclude time in which the machine gave them no CPU. Linux reports it;
+ * elsewhere all time counts.
  */
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const LOOK_MS = 250;
-/** No wait takes longer than so many times what it may. */
+/** A wait takes at most this many times its limit. */
 const MOST = 10;
 
-/** Milliseconds of a wait. */
+/** The durations of a wait in milliseconds. */
 export interface Passed {
   readonly all: number;
-  /** The process was ready, and given no processor. */
+  /** The time in which the process was ready to run, but got no CPU. */
   readonly unserved: number;
 }
 
-/** Waits for one process, so many milliseconds of its own at most. */
+/** Waits for a process, for a limited amount of its own time. */
 export class Patience {
   readonly #milliseconds: number;
   readonly #process: () => number | undefined;
@@ -31,7 +31,7 @@ export class Patience {
     this.#lookedAt = { pid, waitedMs: waitedForProcessor(pid) };
   }
 
-  /** Since it began. */
+  /** The time since the wait began. */
   get passed(): Passed {
     const pid = this.#process();
     const waitedMs = waitedForProcessor(pid);
@@ -47,7 +47,7 @@ export class Patience {
   }
 }
 
-/** Calls back once, when a process has had its time. */
+/** Calls back once, when a process has used up its time. */
 export function impatient(
   { pid }: ChildProcess,
   milliseconds: number,
@@ -62,7 +62,7 @@ export function impatient(
   return timer;
 }
 
-/** So long a process has been ready to run and did not, in milliseconds; its first thread alone. */
+/** How long a process's main thread has waited for a CPU, in milliseconds. */
 function waitedForProcessor(pid: number | undefined): number {
   if (pid === undefined) return 0;
   try {

@@ -1,9 +1,9 @@
-/** Numbers that a seed brings about: the same seed makes the same plan. */
+/** Seeded random numbers: the same seed produces the same plan. */
 
-/** A generator of numbers from 0 up to 1. */
+/** Generates numbers from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Mulberry32. */
+/** The Mulberry32 generator. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -15,12 +15,12 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** One of these. */
+/** Picks one of the items. */
 export function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)] as Item;
 }
 
-/** A whole number between two. */
+/** A random integer between two bounds. */
 export function between(random: Random, least: number, most: number): number {
   return Math.round(least + random() * (most - least));
 }

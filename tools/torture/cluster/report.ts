@@ -1,14 +1,14 @@
-/** Runs the torture of a cluster, and reports it as it goes on. */
+/** Runs the torture of a cluster, and reports its progress. */
 import type { Terminal } from "../../../src/programs/shell/terminal.ts";
 import { findPostgres } from "../../find-postgres.ts";
 import { type ClusterOptions, tortureCluster } from "./cluster.ts";
 
 type ReportOptions = Pick<ClusterOptions, "program" | "seconds" | "faults" | "plan"> & {
-  /** By chance without it. */
+  /** Default: random. */
   readonly seed?: number | undefined;
 };
 
-/** Three daemons and their database; a machine without PostgreSQL has not shown anything. */
+/** Runs three daemons and their database; without PostgreSQL the test fails. */
 export async function reportCluster(
   options: ReportOptions,
   out: Terminal["out"],

@@ -1,25 +1,25 @@
-/** The requests of a cluster's clients, and how they are written. */
+/** The requests of a cluster's clients, and their encoding. */
 import type { Asked } from "./history.ts";
 
-/** A request that a client sends, and how it is noted. */
+/** A request of a client, and how it is recorded. */
 export interface Request {
   readonly kind: Asked["kind"];
-  /** Undefined: the connection says who asks. */
+  /** Undefined if the connection identifies the caller. */
   readonly agent?: string;
   readonly method: string;
   readonly path: string;
   readonly body?: object;
-  /** Noted, and sent as the Idempotency-Key of an effect. */
+  /** Recorded, and sent as the Idempotency-Key of an effect. */
   readonly key?: string;
-  /** The member of the answer to note as the key. */
+  /** The member of the answer that is recorded as the key. */
   readonly keyIn?: string;
-  /** The member of the answer to note as what was said. */
+  /** The member of the answer that is recorded in `said`. */
   readonly saidIn?: string;
-  /** The approval that it is made under. */
+  /** The approval under which it is made. */
   readonly escalation?: string;
 }
 
-/** A request as it goes over the wire. */
+/** Encodes a request for the wire. */
 export function encode(request: Request, id: string): Buffer {
   const { agent, method, path, body = {}, key, kind, escalation } = request;
   const content = JSON.stringify(body);

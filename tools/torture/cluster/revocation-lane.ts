@@ -1,4 +1,4 @@
-/** One agent after the other calls every node, is revoked on one of them, and goes on calling. */
+/** Agents call every node in turn, are revoked on one of them, and go on calling. */
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "./call-lanes.ts";
 import type { Clients } from "./clients.ts";
@@ -6,10 +6,10 @@ import { agentId, VICTIMS, WORKERS } from "./deployment.ts";
 import { between } from "./random.ts";
 import type { Request } from "./request.ts";
 
-/** How long a revoked agent is asked for once its revocation was answered. */
+/** How long a revoked agent goes on calling after the answer to its revocation. */
 const AFTER_MS = 1_500;
 
-/** As many agents as there are victims. */
+/** Revokes one agent after the other. */
 export async function revokeOneByOne(clients: Clients): Promise<void> {
   const callers = clients.callers();
   const revokers = clients.callers();

@@ -1,4 +1,4 @@
-/** Runs of a workflow are begun on one node, and looked at on any until they have ended. */
+/** Runs of a workflow are started on one node, and queried on any node until they have ended. */
 import { setTimeout as delay } from "node:timers/promises";
 import { someWorker } from "./call-lanes.ts";
 import type { Caller } from "./caller.ts";
@@ -9,10 +9,10 @@ import { between, pick } from "./random.ts";
 import type { Request } from "./request.ts";
 
 const LANES = 3;
-/** How long a run may take, and the cluster to take it over, before nobody looks any more. */
+/** The time for a run, with a takeover by another node, before queries stop. */
 const PATIENCE_MS = 30_000;
 
-/** One run after the other; those that are begun are waited for also when all is over. */
+/** Starts one run after the other; started runs are awaited even after the end of the load. */
 export async function runToTheEnd(clients: Clients): Promise<void> {
   const lanes = Array.from({ length: LANES }, async () => {
     const callers = clients.callers();
@@ -27,7 +27,7 @@ export async function runToTheEnd(clients: Clients): Promise<void> {
   await Promise.all(lanes);
 }
 
-/** Looks until the run has ended, or is not known any more: a failover may have lost it. */
+/** Queries a run until it has ended or is unknown: a failover may have lost it. */
 async function watch(
   { random }: Clients,
   callers: readonly Caller[],

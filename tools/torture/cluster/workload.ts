@@ -1,4 +1,4 @@
-/** The clients of a cluster: what they ask for, again and again, until they are told to stop. */
+/** The clients of a cluster, which repeat their requests until they are stopped. */
 import { bookOnce } from "./approval-lane.ts";
 import { callAgain } from "./call-lanes.ts";
 import { Clients, type Lane } from "./clients.ts";
@@ -8,7 +8,7 @@ import { runToTheEnd } from "./run-lane.ts";
 
 const LANES: readonly Lane[] = [callAgain, resumeOnce, bookOnce, runToTheEnd, revokeOneByOne];
 
-/** All of them. */
+/** The clients of every lane. */
 export class Workload {
   readonly #clients: Clients;
   #running: Promise<unknown> = Promise.resolve();
@@ -21,7 +21,7 @@ export class Workload {
     this.#running = Promise.all(LANES.map((lane) => lane(this.#clients)));
   }
 
-  /** Waits until all of them have stopped. */
+  /** Waits until every client has stopped. */
   async stop(): Promise<void> {
     this.#clients.isOver = true;
     await this.#running;
