@@ -3,7 +3,7 @@ import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { flag, type Schema, seconds, table } from "../../schema/section-field.ts";
 
-/** `[synthesis]` */
+/** `[synthesis]`, with every default filled in. */
 export interface SynthesisConfig {
   readonly asyncEvaluation: boolean;
   readonly sessionTtlSeconds: number;

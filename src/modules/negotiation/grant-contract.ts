@@ -1,6 +1,6 @@
 /**
- * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered,
- * to be seen first.   AGTP-API §10.1.3, §10.4.3, §10.8
+ * Makes the contract of a proposal. 263: the contract is active and described; 461: it is offered for review first.
+ * AGTP-API §10.1.3, §10.4.3, §10.8
  */
 
 import { grantDuration } from "../../base/duration.ts";
@@ -28,10 +28,10 @@ import type { SubmittedProposal } from "./propose/read-proposal.ts";
 import type { NegotiationParts } from "./state.ts";
 import { strongestImpact } from "./synthesis/impact.ts";
 
-/** A proposal that is evaluated while its agent waits, or one that was taken on, maybe evaluated before. */
+/** The request of a waiting agent, or the id of a pending proposal, which may be evaluated repeatedly. */
 type ProposalCause = { readonly cause: CausingRequest } | { readonly proposalId: string };
 
-/** Makes and keeps the contract; of a proposal that was taken on there is one, however often it is evaluated. */
+/** Makes and stores the contract; repeated evaluations of a pending proposal yield the same one. */
 export async function grantContract(
   { context, record }: NegotiationParts,
   submitted: SubmittedProposal,
@@ -54,12 +54,12 @@ function approved(body: Record<string, unknown>): HandlerSuccess {
   return { status: 263, headers: { "Content-Type": ENDPOINT_JSON }, body };
 }
 
-/** The contract of a proposal that was taken on has the proposal's own UUID. */
+/** Derives the contract's id from the pending proposal's UUID. */
 function synthesisIdOf(proposalId: string): string {
   return proposalId.replace(/^prop-/, "syn-");
 }
 
-/** Keeps the contract as an offer, which says of its effects what the plan has. */
+/** Stores the contract as an offer that states the plan's effects. */
 export async function offerContract(
   context: NegotiationContext,
   submitted: SubmittedProposal,
@@ -73,8 +73,8 @@ export async function offerContract(
 }
 
 /**
- * Keeps a new contract, and answers it, or the one that is kept by its id. One of a session ends with it: where that
- * is over by then, its end may not have seen the contract.   AGTP-API §10.8
+ * Stores a new contract and returns it, or the one already stored by its id. A session's contract ends with its
+ * session, which may have just ended without seeing it.   AGTP-API §10.8
  */
 export async function keepContract(
   { state: { contracts, suspensions } }: NegotiationContext,
@@ -107,10 +107,7 @@ function agreementOf(
   };
 }
 
-/**
- * The semantic block of a contract, which never promises less than its steps may leave
- * behind.   AGTP-API §16.1
- */
+/** The semantic block of a contract, with effects at least as strong as its steps'.   AGTP-API §16.1 */
 function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticBlock {
   return {
     ...semantic,
@@ -119,7 +116,7 @@ function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticB
   };
 }
 
-/** The request, as far as the contract says it. */
+/** The request's part of a contract. */
 interface Agreement extends Proposal {
   readonly agentId: string;
   readonly requiredScopes: readonly string[];
@@ -132,7 +129,7 @@ interface Agreement extends Proposal {
   readonly now: number;
 }
 
-/** A new contract over a plan; the recipe's version is captured with its steps. */
+/** Creates a contract for a plan; the recipe's version is captured with its steps. */
 export function makeContract(agreement: Agreement, plan: SynthesisPlan): Contract {
   const { name, version, steps, aggregation } = plan.recipe;
   const scopes = new Set([...agreement.requiredScopes, ...plan.requiredScopes]);
@@ -163,7 +160,7 @@ export function makeContract(agreement: Agreement, plan: SynthesisPlan): Contrac
   };
 }
 
-/** The answer that offers a contract, and runs nothing. */
+/** The answer that offers a contract without running it. */
 export function previewContract(contract: Contract): HandlerSuccess {
   const { synthesisId, endpoint, lineage, contractHash, expiresAt, plan } = contract;
   const { method, path } = endpoint;
@@ -186,14 +183,14 @@ export function previewContract(contract: Contract): HandlerSuccess {
         plan_summary: steps,
         recipe_name: lineage?.recipe_name ?? null,
         recipe_version: lineage?.recipe_version ?? null,
-        // The reference has a name here, this server has none.
+        // The reference names a policy here; this server has none.
         policy_name: null,
       },
     },
   };
 }
 
-/** 263: the contract that a proposal came to. */
+/** 263: the body that describes a granted contract. */
 function grantedBody(
   contract: Contract,
   plan: SynthesisPlan,
@@ -225,7 +222,7 @@ function grantedBody(
   };
 }
 
-/** 263: the contract whose offer was accepted. */
+/** 263: the contract of an accepted offer. */
 export function acceptedContract(contract: Contract): HandlerSuccess {
   const { endpoint } = contract;
   return approved({ status: 263, ...contractEntry(contract), proposed: true, endpoint });

@@ -1,7 +1,6 @@
 /**
- * Synthesis over what the operator has declared, made in turns when it is first needed: the plans
- * of PROPOSE, of pairs that are not registered, and of PLAN come from here.   AGTP-API §10.4, AGTP
- * "PLAN"
+ * Synthesis over the operator's declarations, indexed in steps at first use. It provides the plans of PROPOSE, of
+ * unregistered pairs and of PLAN.   AGTP-API §10.4, AGTP "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import {
@@ -20,24 +19,22 @@ import type { NegotiationContext } from "./config.ts";
 import type { StepReaches } from "./synthesis/match-recipe.ts";
 import { creatingSynthesizer } from "./synthesis/synthesizer.ts";
 
-/** The synthesizer, and the pairs that the steps of recipes arrive at. */
+/** The synthesizer, and the targets of recipe steps. */
 export interface PreparedSynthesis {
   readonly synthesizer: Synthesizer;
   readonly reaches: StepReaches;
 }
 
-/** Waits until synthesis is prepared. */
+/** Returns the prepared synthesis, once it is ready. */
 export type LateSynthesis = () => Promise<PreparedSynthesis>;
 
-/**
- * Prepares it when it is first asked for: a start with many endpoints would wait for its indexes.
- */
+/** Prepares synthesis at first use, so that the start does not wait for indexing many endpoints. */
 export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
   const drive = untilDrained(context);
   return lazily(async () => drive(creatingSynthesis(context)));
 }
 
-/** Makes something when it is first asked for; a failure is kept, too, until the next reload. */
+/** Makes a value at first use; a failure is also kept, until the next reload. */
 export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -46,7 +43,7 @@ export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Hears of faults of a synthesis that its caller does not; one that the server's stop cut off is none. */
+/** Logs faults of a synthesis that its caller does not see, unless the server is stopping. */
 export function synthesisFaults({ log, stopping }: NegotiationContext): (error: unknown) => void {
   return exceptStoreFaults((error) => {
     if (!stopping.signal.aborted) log.warn({ error }, "a synthesis failed");
@@ -66,12 +63,12 @@ function* creatingSynthesis(context: NegotiationContext): Paced<PreparedSynthesi
   return { synthesizer, reaches };
 }
 
-/** The routes of the endpoints that operators declare. */
+/** The routes of operators' endpoints. */
 export function filteringOperators({ routes }: NegotiationContext): Paced<readonly Route[]> {
   return filterPaced(routes, ({ tier }) => tier === "B");
 }
 
-/** The endpoints that a step arrives at by their own pair: policy may refuse or redirect it. */
+/** The endpoints that a step reaches by their own pair, that is, which policy does not refuse or redirect. */
 function* filteringReachable(
   routes: readonly Route[],
   methodPolicy: MethodPolicy,
@@ -80,7 +77,7 @@ function* filteringReachable(
   return yield* mapPaced(reachable, ({ definition }) => definition);
 }
 
-/** The pairs that the steps of recipes arrive at, as far as they are known before they run. */
+/** The possible targets of recipe steps, as far as known before they run. */
 function* creatingStepReaches(
   routes: readonly Route[],
   methodPolicy: MethodPolicy,

@@ -1,7 +1,6 @@
 /**
- * Everything about contracts that a deployment needs, put together: what the gates ask, the route
- * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
- * AGTP-API §10
+ * Assembles a deployment's contracts: the gates' questions, the negotiating route, PROPOSE and PLAN. Each deployment
+ * has its own assembly over shared stored state. AGTP-API §10
  */
 import { inGroups } from "../../base/groups.ts";
 import { inSlices, mapPaced } from "../../base/paced.ts";
@@ -57,7 +56,7 @@ export const negotiationModule: Module<NegotiationSections> = {
       ["PROPOSE", proposeMethod(parts)],
     ]);
     const isNegotiating = synthesisEnabled && policies.rcns.enabled;
-    // A proposal that was taken on can be asked for, even where nothing more is.
+    // Pending proposals remain queryable even if no new ones are accepted.
     const isAsked = synthesis.asyncEvaluation || kept.proposals.size > 0;
     const endpoints = [
       ...floorEndpoints(methods, describeBy(context.catalog)),
@@ -76,9 +75,7 @@ export const negotiationModule: Module<NegotiationSections> = {
   },
 };
 
-/**
- * Takes up what an earlier process left: proposals, and contracts that nobody can call any more.
- */
+/** Handles what an earlier process left: pending proposals, and contracts that can no longer be called. */
 function takeUp(parts: NegotiationParts): void {
   const onFault = synthesisFaults(parts.context);
   const evaluate = (...asked: [SubmittedProposal, string]) => evaluatePending(parts, ...asked);
@@ -86,7 +83,7 @@ function takeUp(parts: NegotiationParts): void {
   void endLeftContracts(parts).catch(onFault);
 }
 
-/** The questions of the gates about contracts, and who answers where all locks are open. */
+/** Answers the gates' questions about contracts, and provides the route behind open locks. */
 function negotiationOf(parts: NegotiationParts): Negotiation {
   const { context, record } = parts;
   const { attempts } = context;
@@ -105,8 +102,8 @@ function negotiationOf(parts: NegotiationParts): Negotiation {
 }
 
 /**
- * Ends what was left of sessions that are over, and contracts whose methods the catalog has no more: an agent that
- * presents one is told so, before a step of it has been taken.   AGTP-API §4.5, §10.8
+ * Ends the contracts of ended sessions, and those with a method that the catalog no longer has, so that an agent
+ * presenting one is refused before its first step.   AGTP-API §4.5, §10.8
  */
 async function endLeftContracts({ context, record }: NegotiationParts): Promise<void> {
   const { methodPolicy, log, state } = context;
@@ -134,8 +131,8 @@ async function endLeftContracts({ context, record }: NegotiationParts): Promise<
 }
 
 /**
- * The caller's own contracts, with what to call them by: operators see others' by DISCOVER and
- * INSPECT.   AGTP-API §5.8.7, §10.1.4
+ * The caller's own contracts with their pairs; operators see those of others by DISCOVER and INSPECT.   AGTP-API
+ * §5.8.7, §10.1.4
  */
 export function contractSource(contracts: Pick<ContractRegister, "active">): QuerySource {
   return {

@@ -1,6 +1,6 @@
 /**
- * The state of negotiation while the server runs, through every reload, beside contracts: proposals, and the turns
- * of negotiations, which go on at whichever worker or node the agent asks next.
+ * The state of negotiation besides contracts, kept across reloads: proposals, and negotiations' turns, which any worker
+ * or node can continue.
  */
 
 import type { ForwardClock } from "../../base/forward-clock.ts";
@@ -19,14 +19,14 @@ import { PendingProposals } from "./propose/pending-proposals.ts";
 
 interface NegotiationState {
   readonly proposals: PendingProposals;
-  /** Of agents that this server knows. */
+  /** Negotiations of known agents. */
   readonly turns: NegotiationTurns;
-  /** Of others, who make the server write nothing. */
+  /** Negotiations of unknown agents, held in memory only. */
   readonly turnsOfStrangers: NegotiationTurns;
   readonly rate: RateWindow;
 }
 
-/** Opens what negotiations keep over a store. */
+/** Opens the stored state of negotiations. */
 export async function openNegotiation(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
@@ -40,7 +40,7 @@ export async function openNegotiation(
   };
 }
 
-/** The parts of a deployment that negotiates: what is kept, what plans are made with, and who hears of contracts. */
+/** The dependencies of a negotiating deployment: state, synthesis and the audit of contracts. */
 export interface NegotiationParts extends NegotiationState {
   readonly context: NegotiationContext;
   readonly lateSynthesis: LateSynthesis;
@@ -50,20 +50,20 @@ export interface NegotiationParts extends NegotiationState {
 interface NegotiationSoFar {
   readonly agentId: string;
   readonly rejections: number;
-  /** The proposals among them that were taken on, each of which may be evaluated again. */
+  /** Pending proposals among the rejections; each may be evaluated again. */
   readonly rejectedIds?: readonly string[];
-  /** When it began, in milliseconds since the epoch. */
+  /** The start of the negotiation, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** The next turn of a negotiation, or why there is none. */
+/** A negotiation's next turn, or why there is none. */
 type NextTurn =
   | { readonly kind: "open"; readonly negotiationId: string }
   | { readonly kind: "exhausted"; readonly negotiationId: string }
   | { readonly kind: "unknown" };
 
 const MAX_REJECTIONS = 3;
-/** One agent cannot drive out the negotiations of others. */
+/** Bounded per owner, so that one agent cannot displace others' negotiations. */
 const LIMITS: Quota = { perOwner: 64, all: 65_536, takesFromLargest: true };
 const TTL_MS = 3_600_000;
 
@@ -91,14 +91,14 @@ export class NegotiationTurns {
     return new NegotiationTurns(kept);
   }
 
-  /** Begins a negotiation, or goes on with the one that is named. */
+  /** Starts a negotiation, or continues the given one. */
   async next(agentId: string, negotiationId: string | undefined): Promise<NextTurn> {
     if (negotiationId === undefined) {
       const minted = uuidv7();
       await this.#kept.add(minted, { agentId, rejections: 0, at: this.#kept.now() });
       return { kind: "open", negotiationId: minted };
     }
-    // Its turn before may have been another node's.
+    // The previous turn may have been on another node.
     await this.#kept.refresh();
     const known = this.#kept.get(negotiationId);
     if (known?.agentId !== agentId) return { kind: "unknown" };
@@ -107,8 +107,8 @@ export class NegotiationTurns {
   }
 
   /**
-   * Counts a rejection in a negotiation, where it is still known: that of a proposal that was taken on once,
-   * however often it is evaluated. True: of several turns at once, this is one too many.
+   * Counts a rejection if the negotiation is still known; a pending proposal's counts once, however often it is
+   * evaluated. Returns true if concurrent turns exceed the limit with this one.
    */
   async reject(negotiationId: string, proposalId?: string): Promise<boolean> {
     let isBeyond = false;

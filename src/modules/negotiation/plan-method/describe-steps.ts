@@ -1,7 +1,6 @@
 /**
- * The steps of a plan as invocations: what to send where, as far as it is known, and for the rest
- * where to take it from. A plan whose steps this server would not answer as they say is none.
- * AGTP "PLAN"
+ * Describes the steps of a plan as invocations: target, input and, for unknown values, their source. A plan is rejected
+ * if this server would not answer its steps as described. AGTP "PLAN"
  */
 
 import { unescapeToken } from "../../../base/dotted-key.ts";
@@ -20,28 +19,28 @@ import type { SchemaViolation } from "../../../schema/schema.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
 import type { StepReach } from "../synthesis/match-recipe.ts";
 
-/** The parts that steps are described by. */
+/** The dependencies of describing steps. */
 export interface StepPlaces {
   /** The operator's endpoints. */
   readonly registry: EndpointRegistry<Route>;
   readonly names: MethodNames;
-  /** The pairs that the steps of a recipe arrive at. */
+  /** The possible targets of a recipe's step. */
   reaches(step: RecipeStep): readonly StepReach[];
-  /** The pair that aliases and redirects make of another. */
+  /** Resolves aliases and redirects of a pair. */
   canonical(pair: Pair): Pair;
-  /** The description of a floor method for agents. */
+  /** Describes a floor method for agents. */
   readonly describe: DescribeMethod;
 }
 
-/** The steps, or why they cannot be executed as they are. */
+/** The steps, or the fault that makes them unexecutable. */
 type PlannedSteps =
   | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
   | { readonly kind: "fault"; readonly message: string };
 
-/** The values that the caller brings along. */
+/** The caller's inputs. */
 interface OfferedInputs {
   readonly values: JsonRecord;
-  /** Names of inputs whose values are given when the plan is executed. */
+  /** Names of inputs whose values follow at execution. */
   readonly awaited: ReadonlySet<string>;
 }
 
@@ -70,7 +69,7 @@ export function describeSteps(
   return { kind: "steps", steps };
 }
 
-/** The endpoint of a step that was planned from endpoints: the step has its template. */
+/** The endpoint of a step that was planned from endpoints, found by its template. */
 function reachOf({ method, path }: RecipeStep, { registry }: StepPlaces): readonly StepReach[] {
   const entry = registry.entries.find((route) => route.method === method && route.path === path);
   return entry === undefined ? [] : [{ kind: "endpoint", endpoint: entry.definition }];
@@ -81,7 +80,7 @@ interface Surroundings extends OfferedInputs {
   readonly places: StepPlaces;
 }
 
-/** The input that is sent, or why this cannot be. */
+/** Returns the path and input to send, or the fault. */
 function prepare(
   step: RecipeStep,
   surroundings: Surroundings,
@@ -91,7 +90,7 @@ function prepare(
   const isGiven = (source: ParameterSource): boolean =>
     source.kind === "constant" ||
     (source.kind === "proposal" && Object.hasOwn(values, source.value));
-  // An input that is not offered is left out, as it is when a recipe runs.
+  // Inputs not offered are omitted, as when a recipe runs.
   const isLater = (source: ParameterSource): boolean =>
     source.kind === "previous_step" || (!isGiven(source) && awaited.has(String(source.value)));
   const later = sources.filter(([, source]) => isLater(source));
@@ -113,12 +112,12 @@ function prepare(
   return { path: filled.path, input: Object.fromEntries([...literal, ...later]) };
 }
 
-/** Writes a value that would be taken for a source as a constant. */
+/** Wraps a value that looks like a source as a constant. */
 function literally(value: unknown): unknown {
   return isSource(value) ? { kind: "constant", value } : value;
 }
 
-/** Finds a path that is refused, or that another endpoint answers. */
+/** Finds a path that is refused or answered by another endpoint. */
 function findPathFault(
   { method, path: template }: RecipeStep,
   path: string,
@@ -146,9 +145,7 @@ function findInputFault(
   return found && `${found.path || "/"} ${found.message}`;
 }
 
-/**
- * Tells whether a violation is about values that are given later, and judged by the endpoint then.
- */
+/** Tells whether a violation concerns later values, which the endpoint then validates. */
 function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string>): boolean {
   if (later.size === 0) return false;
   const [, name = "", ...rest] = path.split("/");
@@ -157,41 +154,41 @@ function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string
   );
 }
 
-/** One invocation, in the words of the wire. */
+/** One invocation; keys are the protocol's. */
 export interface PlannedStep {
   readonly step: number;
   readonly method: string;
-  /** Filled in as far as its values are known; a parameter that is left is in the input. */
+  /** Filled in as far as values are known; remaining parameters are in the input. */
   readonly path: string;
   /**
-   * The input to send. A member `{kind, value}` is no value but says where to take one from, as in
-   * a recipe: `previous_step`, `proposal`, or `constant` for a value that looks like that itself.
+   * The input to send. A member `{kind, value}` names the source of a value, as in a recipe: `previous_step`,
+   * `proposal`, or `constant` for a value of that form.
    */
   readonly input: JsonRecord;
-  /** The name that later steps know the answer by. */
+  /** The name by which later steps refer to the answer. */
   readonly capture_as: string;
   readonly purpose: string;
   readonly required_scopes: readonly string[];
   readonly impact: Impact;
   readonly is_idempotent: boolean;
-  /** The confidence of its operator in what it does. */
+  /** The operator's confidence in the endpoint. */
   readonly confidence: number;
   readonly cost: Cost;
   readonly output_schema: JsonSchema;
 }
 
-/** The cost to the caller: how often it has to call. */
+/** The cost to the caller in calls. */
 export interface Cost {
   readonly unit: "call";
   readonly amount: number;
 }
 
-/** Tells whether a member of a step's input says where to take a value from. */
+/** Tells whether a member of a step's input is a source. */
 export function isSource(member: unknown): member is ParameterSource {
   return isRecord(member) && Object.keys(member).sort().join(" ") === "kind value";
 }
 
-/** The facts of a step: the most that anything it may arrive at could take and do. */
+/** The facts of a step, as the maximum over its possible targets. */
 function factsOf(
   method: string,
   reached: readonly StepReach[],

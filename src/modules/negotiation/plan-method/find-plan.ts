@@ -1,8 +1,7 @@
 /**
- * Finds the plan for a goal: the call of the endpoint that it names, what gives the outputs that it
- * wants, or what its words are about. The steps are looked through as the gates would look at them;
- * the first plan that holds is taken, and the first that does not says why there is none.
- * AGTP "PLAN"
+ * Finds the plan for a goal: a call of the named endpoint, a chain that gives the wanted outputs, or what the goal's
+ * words describe. Steps are checked as the gates would; the first valid plan is taken, and the first failure explains
+ * why there is none. AGTP "PLAN"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -29,23 +28,23 @@ import type { GoalIndex, GoalMatch } from "./goal-index.ts";
 import { proposalOfGoal, type ValueDescriber } from "./goal-proposal.ts";
 import type { PlanRequest } from "./plan-request.ts";
 
-/** The parts that plans are found with. */
+/** The dependencies of finding plans. */
 export interface PlanPlaces extends StepPlaces, PermitRules {
   readonly synthesizer: Pick<Synthesizer, "plan" | "planCall">;
   readonly goals: GoalIndex;
   readonly describeValues: ValueDescriber;
 }
 
-/** A plan that the caller can execute. */
+/** A plan that the caller may execute. */
 export interface FoundPlan {
   readonly kind: "found";
   readonly plan: SynthesisPlan;
   readonly steps: readonly PlannedStep[];
-  /** The share of the goal's words that the plan accounts for, from 0 to 1. */
+  /** The fraction of the goal's words that the plan covers, from 0 to 1. */
   readonly share: number;
 }
 
-/** The reason why there is no plan. */
+/** The reason that no plan was found. */
 interface NoPlanFound {
   readonly kind: "none";
   readonly explanation: string;
@@ -54,10 +53,10 @@ interface NoPlanFound {
 
 type Outcome = FoundPlan | NoPlanFound;
 
-/** A value with more characters is no name that a goal would have in it. */
+/** Longer values are not searched for in the goal's words. */
 const MAX_NAME_LENGTH = 256;
 
-/** Finds the plan, a subject of the goal a turn. */
+/** Finds the plan, one match of the goal per step. */
 export function* findPlan(
   request: PlanRequest,
   caller: Caller,
@@ -83,7 +82,7 @@ class PlanSearch {
     this.#limits = planLimits(request, caller, places);
   }
 
-  /** The endpoint that is registered under a pair, or under a template that matches it. */
+  /** Plans a call of the endpoint registered for a pair, exactly or by template. */
   forPair(pair: Pair): Outcome {
     const { registry } = this.#places;
     const written = registry.entries.find(
@@ -98,12 +97,12 @@ class PlanSearch {
     return this.#call(definition, 1, mergeInput(shape, this.#request.values, undefined, decoded));
   }
 
-  /** Plans for the outputs that are wanted, by any endpoint. */
+  /** Plans for the wanted outputs with any endpoint. */
   forOutputs(): Outcome {
     return this.#judge(this.#plan({ method: "", path: "/" }), 1);
   }
 
-  /** The subjects of the words, closest first; of two as close, the one that does less. */
+  /** Tries the matches of the goal's words, best first; of equal ones, the plan with the weaker impact. */
   *forWords(): Paced<Outcome> {
     const { words, values } = this.#request;
     let best: { readonly score: number; readonly found: FoundPlan } | undefined;
@@ -145,7 +144,7 @@ class PlanSearch {
     return this.#judge(planned, share, values);
   }
 
-  /** Outputs that are wanted, and that the endpoint may leave out. */
+  /** Wanted outputs that the endpoint may omit. */
   #lacking({ outputSchema }: EndpointDefinition): readonly string[] {
     const { outputSchema: wanted } = this.#request;
     if (wanted === undefined) return [];
@@ -154,7 +153,8 @@ class PlanSearch {
   }
 
   /**
-   * Plans for a pair; where no outputs are wanted, only a recipe for it, or its method, will do.
+   * Plans for an unregistered pair; without wanted outputs, only a recipe or an endpoint of the same method is
+   * accepted.
    */
   #compose(pair: Pair): Outcome {
     const planned = this.#plan(pair);
@@ -194,7 +194,7 @@ class PlanSearch {
   }
 }
 
-/** Tells whether a plan leaves less behind than another one, or does as much with fewer calls. */
+/** Tells whether a plan has a weaker impact than another, or the same with fewer calls. */
 function doesLess(one: FoundPlan, other: FoundPlan): boolean {
   if (one.plan.impact !== other.plan.impact) {
     return isStronger(other.plan.impact, one.plan.impact);
@@ -202,14 +202,14 @@ function doesLess(one: FoundPlan, other: FoundPlan): boolean {
   return one.steps.length < other.steps.length;
 }
 
-/** Adds that a given value does not fit, so that it does not seem to be missing. */
+/** Adds which given values do not fit, since the failure lists them as missing. */
 function explain({ explanation, missing }: PlanFailure, values: JsonRecord): string {
   const unfit = missing.inputs.filter((name) => Object.hasOwn(values, name));
   if (unfit.length === 0) return explanation;
   return `${explanation}; what is given as ${unfit.join(", ")} does not fit`;
 }
 
-/** The words of the given values: names, which say nothing about what is to be done. */
+/** The words of given values, which name things rather than describe the goal. */
 function namesIn(values: JsonRecord): ReadonlySet<string> {
   const texts = Object.values(values).filter((value) => typeof value === "string");
   return new Set(texts.filter(({ length }) => length <= MAX_NAME_LENGTH).flatMap(wordsOf));
@@ -222,15 +222,15 @@ function none(
   return { kind: "none", explanation, missing };
 }
 
-/** The rules that callers are held to. */
+/** The rules that apply to callers. */
 interface PermitRules {
   readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
   readonly policies: Pick<PoliciesConfig, "scopeRequiredForInvocation" | "oauth">;
-  /** The pair that aliases and redirects make of another. */
+  /** Resolves aliases and redirects of a pair. */
   canonical(pair: Pair): Pair;
 }
 
-/** Why a caller can call no endpoint whatever. */
+/** Returns the reason that a caller can call no endpoint at all, or undefined. */
 function findObstacle(
   { agentId, authority }: Caller,
   { policies }: PermitRules,
@@ -240,10 +240,7 @@ function findObstacle(
   return "the caller has neither a document nor an Authority-Scope header to call anything with";
 }
 
-/**
- * The rules that the steps of a plan are held to: those of the gates, and what the request allows
- * itself.   AGTP-API §9, §13.2
- */
+/** The limits on a plan's steps: the gates' and the request's.   AGTP-API §9, §13.2 */
 function planLimits(
   { available, excluded, maxSteps }: PlanRequest,
   { principalId }: Caller,

@@ -1,8 +1,7 @@
 /**
- * Finds the endpoint or recipe that a goal in words is about. Words count for as much as they tell:
- * a method, a path or an output tells more than a word of a description, and a word that few have
- * tells more than one that all have. Where nothing telling is shared, nothing is found.   AGTP
- * "PLAN"
+ * Finds the endpoint or recipe that a goal's words describe. Words are weighted: those in a method, path or output
+ * weigh more than those in a description, and rare words more than common ones. Without a significant common word,
+ * nothing is found.   AGTP "PLAN"
  */
 import { addUnder } from "../../../base/listed.ts";
 import { mapPaced, type Paced, sortPaced } from "../../../base/paced.ts";
@@ -13,42 +12,42 @@ import { compareTexts } from "../synthesis/endpoint-index.ts";
 import { membersOf } from "../synthesis/object-members.ts";
 import { wordsOf } from "../synthesis/similar-endpoints.ts";
 
-/** Something that a goal can be about. */
+/** A possible subject of a goal. */
 type GoalSubject =
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
   | { readonly kind: "recipe"; readonly recipe: Recipe };
 
-/** A subject of goals. */
+/** A match of a goal. */
 export interface GoalMatch {
   readonly subject: GoalSubject;
   readonly score: number;
-  /** The share of the goal's own words that it accounts for, from 0 to 1. */
+  /** The fraction of the goal's words that it covers, from 0 to 1. */
   readonly share: number;
 }
 
-/** Finds what a goal is about, closest first; words of `known` values are not looked at. */
+/** Finds the subjects of a goal, best first, ignoring words of `known` values. */
 export type GoalIndex = (goal: string, known: ReadonlySet<string>) => readonly GoalMatch[];
 
 const WEIGHTS = { method: 3, path: 3, output: 2, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
 
 const MAX_GOAL_WORDS = 64;
-/** The weight of a word that is in no subject: it may be a name. */
+/** The weight of a word in no subject, which may be a name. */
 const UNKNOWN_WEIGHT = 0.5;
 const MIN_SHARE = 0.25;
-/** The share of the best score that a match must have. */
+/** The minimum score of a match, as a fraction of the best. */
 const CLOSE = 0.8;
 const MAX_MATCHES = 8;
-/** From so many subjects on, a word that most of them have is not counted. */
+/** From this number of subjects on, words that most of them have are ignored. */
 const MANY = 64;
-/** The words that any goal may begin with. */
+/** Words that may introduce any goal. */
 const REQUESTS: ReadonlySet<string> = new Set(
   "please need want would like could should find get give show tell make let know look".split(" "),
 );
 
 type Traits = ReadonlyMap<string, Trait>;
 
-/** Indexes what goals can be about, a subject a step. */
+/** Indexes the subjects of goals, one per step. */
 export function* indexingGoals(
   endpoints: readonly EndpointDefinition[],
   recipes: Iterable<Recipe>,
@@ -84,7 +83,7 @@ interface Score {
   readonly share: number;
 }
 
-/** The scores of the subjects for the words of one goal. */
+/** The scores of subjects for the words of a goal. */
 class Scores {
   readonly #traits: readonly Traits[];
   readonly #scores = new Map<number, { score: number; matched: number; telling: number }>();
@@ -105,13 +104,13 @@ class Scores {
       const known = this.#scores.get(place) ?? { score: 0, matched: 0, telling: 0 };
       known.score += rarity * WEIGHTS[trait];
       known.matched += rarity;
-      // One word of a description may be there by chance.
+      // A single common word of a description may be accidental.
       known.telling += trait === "word" || trait === "input" ? 1 : 2;
       this.#scores.set(place, known);
     }
   }
 
-  /** Closest first, the first in order among equals. */
+  /** Returns the best scores first; equal ones in index order. */
   best(): readonly Score[] {
     const all = Array.from(this.#scores, ([place, { score, matched, telling }]) => {
       return { place, score: rounded(score), share: matched / this.#whole, telling };
@@ -123,9 +122,7 @@ class Scores {
   }
 }
 
-/**
- * Rounds a score, so that the order of the words does not make one of two equals the closer one.
- */
+/** Rounds a score, so that the order of addition does not separate equal ones. */
 function rounded(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }
@@ -141,7 +138,7 @@ function namedSubject(subject: GoalSubject): NamedSubject {
   return { subject, name: `endpoint ${method} ${path}` };
 }
 
-/** Each word once, as the most telling of what it is. */
+/** Maps each word to its most significant trait. */
 function traitsOf(subject: GoalSubject): Traits {
   const traits = new Map<string, Trait>();
   for (const [trait, text] of textsOf(subject)) {

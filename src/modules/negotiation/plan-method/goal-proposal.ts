@@ -1,7 +1,4 @@
-/**
- * A request for a plan as synthesis takes it: a proposal of what is offered and what is wanted.
- * AGTP "PLAN"
- */
+/** Converts a request for a plan to a proposal, which synthesis takes. AGTP "PLAN" */
 
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
@@ -11,7 +8,7 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileFormatTest, FORMATS } from "../../../schema/keywords-and-formats.ts";
 import type { PlanRequest } from "./plan-request.ts";
 
-/** The proposal for a pair, with the values that are given as a schema. */
+/** Creates the proposal for a pair, with given values as a schema. */
 export function proposalOfGoal(
   { words, outputSchema = {}, inputSchema, maxImpact }: PlanRequest,
   { method, path }: Pair,
@@ -25,7 +22,7 @@ export function proposalOfGoal(
   };
 }
 
-/** A value that is given says more than a schema for values to come. */
+/** Merges the schemas of given and later values; a given value is more specific. */
 function withValues(schema: JsonSchema | undefined, given: JsonSchema): JsonSchema {
   if (schema === undefined) return given;
   const { properties, required } = schema;
@@ -40,13 +37,13 @@ function withValues(schema: JsonSchema | undefined, given: JsonSchema): JsonSche
   };
 }
 
-/** Longer texts have no format, and are in no enum. */
+/** Longer texts get neither a format nor an enum. */
 const MAX_TEXT_LENGTH = 1024;
 
-/** Describes some values as a schema. */
+/** Describes values as a schema. */
 export type ValueDescriber = (values: JsonRecord) => JsonSchema;
 
-/** Creates a describer, which has the formats compiled. */
+/** Creates a describer with compiled formats. */
 export function createValueDescriber(): ValueDescriber {
   const tests = Array.from(FORMATS, ([name, format]) => ({
     name,

@@ -1,7 +1,6 @@
 /**
- * PLAN: the invocations that lead to a goal, in order, each with what to send and what it answers.
- * It calls nothing and keeps nothing: the same request by the same agent has the same plan. 422
- * `no-plan` where there is none.   AGTP "PLAN"
+ * PLAN: returns the invocations that lead to a goal, in order, each with its input and output. It calls and stores
+ * nothing, and the same request of an agent has the same plan. 422 `no-plan` if there is none.   AGTP "PLAN"
  */
 import { hash } from "node:crypto";
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -35,7 +34,7 @@ import { indexingGoals } from "./goal-index.ts";
 import { createValueDescriber } from "./goal-proposal.ts";
 import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
 
-/** PLAN on "/". The places are made while the server serves; a request before that waits. */
+/** PLAN on "/". The indexes are built at first use; earlier requests wait for them. */
 export function planMethod(places: () => Promise<PlanPlaces>, work: TaskQueue): FloorMethod {
   return { inputSchema: PLAN_SCHEMA, handler: planHandler(places, work) };
 }
@@ -64,7 +63,7 @@ function* answering(
   return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
 }
 
-/** The share of the confidence that is left where a constraint was not understood. */
+/** The factor that unknown constraints apply to the confidence. */
 const NOT_APPLIED_SHARE = 0.5;
 
 function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
@@ -98,7 +97,7 @@ function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
   };
 }
 
-/** The answer of the whole plan. */
+/** The output schema of the whole plan. */
 function outputOf({ outputSchema }: PlanRequest, { plan, steps }: FoundPlan): JsonSchema {
   const { aggregation } = plan.recipe;
   if (typeof aggregation !== "string") return outputSchema ?? { type: "object" };
@@ -112,7 +111,7 @@ function outputOf({ outputSchema }: PlanRequest, { plan, steps }: FoundPlan): Js
   }
 }
 
-/** The members that an answer brings into the whole where it is an object. */
+/** The members that an object answer always adds to a merged result. */
 function requiredOf({ output_schema: schema }: PlannedStep): readonly string[] {
   return schema["type"] === "object" ? [...membersOf(schema).required] : [];
 }
@@ -124,7 +123,7 @@ interface Later {
   readonly value: string;
 }
 
-/** The members of inputs whose values are not known yet. */
+/** Input members whose values are not known yet. */
 function laterOf(steps: readonly PlannedStep[]): readonly Later[] {
   return steps.flatMap((step) =>
     Object.entries(step.input).flatMap(([name, source]) => {
@@ -158,7 +157,7 @@ function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan):
   ];
 }
 
-/** Creates the places once, when they are first asked for. */
+/** Builds the dependencies of PLAN once, at first use. */
 export function createLatePlanPlaces(
   context: NegotiationContext,
   prepared: LateSynthesis,
@@ -186,7 +185,7 @@ function* creatingPlanPlaces(
   };
 }
 
-/** A pattern of paths says nothing about which one a goal means. */
+/** Tells whether a recipe has one path: a path pattern does not say which one a goal means. */
 function hasOnePath({ pattern }: Recipe): boolean {
   return pattern !== undefined && pattern.pathRegex === undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * A request of PLAN: a goal in words, as a pair or by the outputs that it wants; the values there
- * are; and what a plan is held to. Constraints that cannot be applied here are kept by name, so
- * that the answer says so.   AGTP "PLAN"
+ * A request of PLAN: a goal as words, a pair or wanted outputs; the available values; and constraints. Constraints that
+ * cannot be applied are kept by name for the answer.   AGTP "PLAN"
  */
 
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
@@ -13,20 +12,20 @@ import type { SchemaViolation } from "../../../schema/schema.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
 
 export interface PlanRequest {
-  /** The goal in words; empty where it has none. */
+  /** The goal in words, possibly empty. */
   readonly words: string;
   readonly pair: Pair | undefined;
-  /** The schema that the result has to satisfy; undefined where that is left to the plan. */
+  /** The schema that the result must satisfy; undefined if any result will do. */
   readonly outputSchema: JsonSchema | undefined;
   readonly values: JsonRecord;
-  /** Inputs whose values are given when the plan is executed. */
+  /** The schema of inputs whose values follow at execution. */
   readonly inputSchema: JsonSchema | undefined;
   readonly maxSteps: number | undefined;
   readonly maxImpact: Impact;
-  /** Each "METHOD" or "METHOD /path"; undefined: all. */
+  /** Entries are "METHOD" or "METHOD /path"; undefined allows all. */
   readonly available: ReadonlySet<string> | undefined;
   readonly excluded: ReadonlySet<string>;
-  /** Constraints that were not understood. */
+  /** Unknown constraints. */
   readonly notApplied: readonly string[];
 }
 
@@ -150,9 +149,7 @@ function readPair(from: JsonRecord | string): Pair | undefined {
   return typeof method === "string" && typeof path === "string" ? { method, path } : undefined;
 }
 
-/**
- * Reads the values; the draft has no parameter for them, so they stand among the constraints, too.
- */
+/** Reads the values; the draft has no parameter for them, so constraints may hold them, too. */
 function readValues(input: JsonRecord, asked: JsonRecord, limits: JsonRecord): JsonRecord {
   const free = Object.entries(limits).filter(([name]) => !CONSTRAINTS.includes(name));
   const given = [
@@ -163,7 +160,7 @@ function readValues(input: JsonRecord, asked: JsonRecord, limits: JsonRecord): J
     input["inputs"],
   ];
   const members = given.flatMap((values) => (isRecord(values) ? Object.entries(values) : []));
-  // fromEntries defines members: one named __proto__ stays a member.
+  // `fromEntries` defines members, so that even `__proto__` becomes a plain one.
   return Object.fromEntries([...free, ...members]);
 }
 

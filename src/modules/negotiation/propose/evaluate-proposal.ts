@@ -1,7 +1,7 @@
 /**
- * The steps of evaluating a proposal, in the draft's order: 459 the method · 460 the path · 400 the
- * semantic block · 400 the schemas · 262 the agent's authority · 463 what cannot be composed · 463
- * what the policy refuses. What passes has a plan.   AGTP-API §10.6
+ * Evaluates a proposal in the draft's order: 459 the method · 460 the path · 400 the semantic block · 400 the schemas ·
+ * 262 the agent's authority · 463 impossible composition · 463 refused by policy. A proposal that passes has a plan.
+ * AGTP-API §10.6
  */
 
 import { recordIn } from "../../../base/json-value.ts";
@@ -34,7 +34,7 @@ import type { NegotiationParts } from "../state.ts";
 import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
 import type { CheckedProposal, ProposalFault, RawProposal } from "./read-proposal.ts";
 
-/** Checks the form of what is proposed, which is cheap. */
+/** Checks the form of a proposal, which is cheap. */
 export function checkProposal(
   raw: RawProposal,
   context: NegotiationContext,
@@ -66,13 +66,13 @@ export function checkProposal(
   };
 }
 
-/** 400: a fault of the form. */
+/** 400: refuses a malformed proposal. */
 export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
   const code = reason === "ambiguous-body" ? reason : "invalid-proposal";
   return badRequest(code, message, { reason, issue: reason, field });
 }
 
-/** Finds a parameter of the path that is not an input, as it has to be with any endpoint.   §5.3 */
+/** Finds a path parameter that the input schema does not declare, which every endpoint must.   §5.3 */
 function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
   const declared = recordIn(properties);
   const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));
@@ -80,7 +80,7 @@ function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchem
   return { path: "/properties", message: `has no "${name}", which the path takes a value for` };
 }
 
-/** 459: a method that the catalog does not have. */
+/** 459: refuses a method that the catalog does not have. */
 function refuseUnknownMethod(
   method: string,
   { catalog, methodPolicy }: NegotiationContext,
@@ -99,13 +99,13 @@ function malformedSchema(field: string, { path, message }: ProposedSchemaFault):
   return badRequest("malformed-schema", text, { reason: issue, issue, field, pointer: path });
 }
 
-/** The agent that proposes: its authority, and who pays for the work. */
+/** The authority of the proposing agent, and the account to charge. */
 interface Proposer {
   readonly authority: ScopeCheck;
   readonly owner: TaskOwner;
 }
 
-/** The plan of what was proposed, made when its owner's turn has come, or why there is none. */
+/** Plans a proposal once its owner has a turn; or refuses it. */
 export async function synthesizeInTurn(
   { context, lateSynthesis: prepared }: NegotiationParts,
   proposal: CheckedProposal,
@@ -113,7 +113,7 @@ export async function synthesizeInTurn(
 ): Promise<SynthesisPlan | Refusal> {
   const { synthesizer } = await prepared();
   const task = (): SynthesisPlan | Refusal => {
-    // The catalog may be another than when the proposal was taken on.
+    // The catalog may have changed since the proposal was accepted.
     const { method } = proposal.raw;
     if (!context.methodPolicy.isKnown(method)) return refuseUnknownMethod(method, context);
     return synthesize(proposal, authority, synthesizer, context);
@@ -121,9 +121,7 @@ export async function synthesizeInTurn(
   return context.work.run(task, owner);
 }
 
-/**
- * Plans the proposal, or refuses it: for the agent's scopes, for what is missing, for the policy.
- */
+/** Plans the proposal, or refuses it for missing scopes, missing parts or policy. */
 function synthesize(
   { raw, description, semantic, inputSchema, outputSchema }: CheckedProposal,
   authority: ScopeCheck,
@@ -134,7 +132,7 @@ function synthesize(
   const missing = raw.requiredScopes.filter((scope) => !authority.covers(scope));
   if (missing.length > 0) return scopeRequired(missing);
   const proposal = { method, path, description, semantic, inputSchema, outputSchema };
-  // A registered pair is planned for, too: the scopes that its plan needs are 262, which comes first.
+  // Registered pairs are also planned, as missing scopes (262) take precedence.
   const planned = synthesizer.plan(proposal, authority);
   const isFailure = planned.kind === "failure";
   if (isFailure && planned.reason === "scope-required")
@@ -145,7 +143,7 @@ function synthesize(
   return refuseByPolicy(proposal, context) ?? planned;
 }
 
-/** 262: the scopes that the steps need and the agent does not hold, of which there is one at least. */
+/** 262: the scopes that the steps need and the agent lacks; never empty. */
 export function scopeRequired(missing: readonly string[]): Refusal {
   const [scope = ""] = missing;
   return authorizationRequired("scope-required", explainScopes(missing), {
@@ -170,7 +168,7 @@ function compositionImpossible(
   });
 }
 
-/** The parts of an endpoint that tell an agent if it will do. */
+/** The parts of an endpoint by which an agent can judge it. */
 function manifestEntry(endpoint: EndpointDefinition): Record<string, unknown> {
   const { method, path, description, semantic, inputSchema, outputSchema } = endpoint;
   return {

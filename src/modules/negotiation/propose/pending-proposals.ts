@@ -1,7 +1,6 @@
 /**
- * Proposals that are evaluated while their agents do not wait: 261 at once, and the answer when it
- * is asked for later. What was taken on is in the store, and is evaluated after a restart or a
- * reload, too. AGTP-API §10.6, §11
+ * Proposals that are evaluated asynchronously: 261 at once, and the answer on a later query. Pending ones are stored,
+ * and so are also evaluated after a restart or a reload. AGTP-API §10.6, §11
  */
 
 import { notFound } from "../../../dispatch/refusals/refusal.ts";
@@ -19,49 +18,49 @@ import type { Store } from "../../../state/store.ts";
 import { isStatus } from "../../../wire/message.ts";
 import type { SubmittedProposal } from "./read-proposal.ts";
 
-/** The outcome of a proposal: a status and its body. */
+/** The answer to a proposal: a status and a body. */
 export interface ProposalAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** An outcome, and the negotiation that it belongs to. */
+/** An answer with its negotiation. */
 interface NegotiatedAnswer extends ProposalAnswer {
   readonly negotiationId: string;
 }
 
-/** A proposal that was taken on: it has a request until it has an answer. */
+/** An accepted proposal, with its request until it has an answer. */
 interface PendingProposal {
   readonly proposalId: string;
   readonly agentId: string;
   readonly negotiationId: string;
-  /** Milliseconds since the epoch; absent in what an older version stored. */
+  /** Milliseconds since the epoch; absent in entries of older versions. */
   readonly submittedAt?: number;
   readonly request?: SubmittedProposal;
   readonly answer?: ProposalAnswer;
-  /** The process that evaluates it, where there are several. */
+  /** The process that evaluates it, if there are several. */
   readonly heldBy?: string;
 }
 
-/** The evaluator of proposals, as long as its deployment is served. */
+/** The evaluator of the deployment now served. */
 interface ProposalEvaluator {
-  /** @throws where it is evaluated later */
+  /** @throws if it must be evaluated later */
   evaluate(request: SubmittedProposal, proposalId: string): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
 }
 
-/** The most proposals of one agent; beyond it the oldest is forgotten. */
+/** The maximum number of proposals per agent; the oldest is dropped. */
 const PER_AGENT = 100;
-/** The time in which an agent is told to expect an answer. */
+/** The estimated duration that agents are told. */
 const ESTIMATED_SECONDS = 1;
-/** The time after which an agent is told to give up asking. */
+/** The maximum duration that agents are told. */
 const MOST_SECONDS = 60;
 
 const KIND: RunKind<PendingProposal, "pending" | "answered"> = {
   name: "proposals",
   read: readPending,
   statuses: {
-    // The oldest goes first, whether or not it has its answer.
+    // The oldest is dropped first, answered or not.
     pending: { phase: "active", next: ["answered"], rank: 0 },
     answered: { phase: "over", next: [], rank: 0 },
   },
@@ -72,10 +71,10 @@ const KIND: RunKind<PendingProposal, "pending" | "answered"> = {
 };
 
 export class PendingProposals implements RunExecutor {
-  /** One after another: a flood of proposals takes turns with everything else. */
+  /** Sequential, so that many proposals share the process fairly with other work. */
   readonly concurrent = 1;
   readonly #register: RunRegister<PendingProposal>;
-  /** The answers that are not kept yet, by proposal: none is evaluated twice because of its store. */
+  /** Answers not stored yet, by proposal: a store failure must not cause a second evaluation. */
   readonly #answers = new Map<string, ProposalAnswer>();
   #evaluator: ProposalEvaluator | undefined;
   #stop: () => void = () => undefined;
@@ -84,7 +83,7 @@ export class PendingProposals implements RunExecutor {
     this.#register = register;
   }
 
-  /** Opens the proposals of a store; nothing is evaluated before `evaluateBy`. */
+  /** Opens the stored proposals; `evaluateBy` starts evaluating them. */
   static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<PendingProposals> {
     return new PendingProposals(await openRegister(store, KIND, { holders }));
   }
@@ -93,7 +92,7 @@ export class PendingProposals implements RunExecutor {
     return this.#register.list().length;
   }
 
-  /** Gives pending proposals to an evaluator, those that are left too. */
+  /** Evaluates pending proposals, including those that other nodes lose. */
   evaluateBy(evaluator: ProposalEvaluator): void {
     const register = this.#register;
     this.#evaluator = evaluator;
@@ -103,7 +102,7 @@ export class PendingProposals implements RunExecutor {
     });
   }
 
-  /** Takes a proposal on; 261. */
+  /** Accepts a proposal and answers 261. */
   async submit(request: SubmittedProposal): Promise<ProposalAnswer> {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
@@ -113,7 +112,7 @@ export class PendingProposals implements RunExecutor {
     return pendingAnswer(proposal);
   }
 
-  /** The outcome of an agent's own proposal; undefined when it has none of that id. */
+  /** Finds the answer to an agent's own proposal; undefined if it has no such proposal. */
   find(proposalId: string, agentId: string): NegotiatedAnswer | undefined {
     const proposal = this.#register.find(proposalId);
     if (proposal?.agentId !== agentId) return undefined;
@@ -143,7 +142,7 @@ export class PendingProposals implements RunExecutor {
   }
 }
 
-/** 261, with the members that any draft has for it. */
+/** 261 with the members of all drafts. */
 function pendingAnswer({
   proposalId,
   negotiationId,
@@ -179,7 +178,7 @@ function readPending(value: unknown): PendingProposal | undefined {
   return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
 }
 
-/** The path form, and the form with the id in the body. */
+/** The endpoint with the id in the path, and the one with it in the body. */
 export function proposalEndpoints(proposals: PendingProposals): readonly ProtocolEndpoint[] {
   return ["/proposals/{proposal_id}", "/proposals"].map((path) => ({
     method: "QUERY",

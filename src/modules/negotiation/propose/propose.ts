@@ -1,8 +1,7 @@
 /**
- * PROPOSE: asks for an endpoint that does not exist. 263 with the contract, 261 while it is being
- * evaluated, else why not: 463 `synthesis-disabled` before anything else where the policy switches
- * synthesis off, and 463 once more when a negotiation has had its three rejections.
- * AGTP-API §8.7, §10
+ * PROPOSE: requests an endpoint that does not exist. 263 with the contract, 261 while being evaluated, or a refusal:
+ * 463 `synthesis-disabled` first of all if the policy disables synthesis, and 463 after three rejections in a
+ * negotiation. AGTP-API §8.7, §10
  */
 
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
@@ -39,7 +38,7 @@ import { checkProposal, refuseForm, synthesizeInTurn } from "./evaluate-proposal
 import type { ProposalAnswer } from "./pending-proposals.ts";
 import { readProposal, type SubmittedProposal } from "./read-proposal.ts";
 
-/** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
+/** The parameters of PROPOSE; its many forms are parsed by hand instead of by schema. */
 const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
   type: "object",
   examples: [
@@ -60,14 +59,12 @@ const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
   ],
 };
 
-/**
- * A schema that is nested too deeply is malformed like any other: 400, and not at the gate.   §10.6
- */
+/** Members whose nesting is not checked at the gate: too deep a schema is malformed, hence 400.   §10.6 */
 const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
 
 type Answer = HandlerSuccess | Refusal;
 
-/** PROPOSE on "/". `isOffering`: its answer is 461 and an offer, at once, for agents that want to see it first. */
+/** PROPOSE on "/". With `isOffering` the answer is an immediate 461 with an offer, for agents that review it first. */
 export function proposeMethod(parts: NegotiationParts, isOffering = false): FloorMethod {
   const handler: RouteHandler = (call, exchange) => {
     if (!parts.context.config.policies.synthesisEnabled) {
@@ -118,7 +115,7 @@ async function evaluate(
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
   const proposal = await work.run(() => checkProposal(reading, context), owner);
   if ("kind" in proposal) return proposal;
-  // Contracts are kept, and only agents that this server knows make it write.
+  // Contracts are stored, and only known agents may cause writes.
   if (document === undefined) return unknownAgent();
   const { scopes } = authority;
   const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
@@ -139,7 +136,7 @@ function exhausted(): Refusal {
   return proposalRejected("policy-refused", explanation, { escalate: true });
 }
 
-/** Every answer of a negotiation says which one it belongs to.   AGTP "Negotiation-ID" */
+/** Adds the negotiation to an answer.   AGTP "Negotiation-ID" */
 function withNegotiation(answer: Answer, negotiationId: string): Answer {
   const headers = { ...answer.headers, "Negotiation-ID": negotiationId };
   if (!("kind" in answer)) return { ...answer, headers };
@@ -147,9 +144,9 @@ function withNegotiation(answer: Answer, negotiationId: string): Answer {
 }
 
 /**
- * Answers a proposal that was taken on with 261, under the authority that it was made with: what
- * PROPOSE would have said, and 500 where that was a fault.   AGTP-API §10.6, §11
- * @throws where the store fails, or the server stops: it is evaluated later
+ * Evaluates a pending proposal under the authority of its request, with PROPOSE's answer, or 500 for a fault.
+ * AGTP-API §10.6, §11
+ * @throws if the store fails or the server stops; it is evaluated later
  */
 export async function evaluatePending(
   parts: NegotiationParts,
@@ -160,7 +157,7 @@ export async function evaluatePending(
     return await answerPending(parts, submitted, proposalId);
   } catch (error) {
     if (isStoreUnavailable(error) || parts.context.stopping.signal.aborted) throw error;
-    // A caller that asks for the answer must not ask for ever.
+    // A fault is an answer, too, so that the caller stops querying.
     const errorId = uuidv7();
     parts.context.log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
     return { status: 500, body: refusalBody(serverError(errorId)) };
@@ -173,7 +170,7 @@ async function answerPending(
   proposalId: string,
 ): Promise<ProposalAnswer> {
   const { agentId, negotiationId, scopes, proposal } = submitted;
-  // Only agents that this server knows have their proposals taken on.
+  // Only known agents' proposals become pending.
   const owner = { key: agentId, isKnown: true };
   const authority = compileGrants(scopes);
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
@@ -188,9 +185,8 @@ async function answerPending(
 }
 
 /**
- * The routes of offers, for clients of other protocols: one previews what was proposed, the other takes
- * the decision on it: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over,
- * or another's · 404 it never was.   AGTP-API §10.1.3
+ * Routes of offers, for clients of other protocols: one previews a proposal, the other decides on the offer: 263 the
+ * contract is active · 461 declined, or shown again · 464 ended, or another agent's · 404 unknown.   AGTP-API §10.1.3
  */
 export function contractOffers(
   parts: NegotiationParts,

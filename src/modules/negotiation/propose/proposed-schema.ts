@@ -1,7 +1,6 @@
 /**
- * Reads the schemas that callers propose: JSON Schema 2020-12, bounded in every dimension before
- * anything is made of it. What passes is checked against values within a bounded time, whatever it
- * says and whatever they are; what does not is a fault, for a 400.   AGTP-API §6.4, §10.6, §13.3
+ * Reads the schemas that callers propose: JSON Schema 2020-12, bounded in every dimension before use. An accepted
+ * schema checks any value in bounded time; any other is a fault, for a 400.   AGTP-API §6.4, §10.6, §13.3
  */
 import { LRUCache } from "lru-cache";
 import { describeValue, isRecord } from "../../../base/json-value.ts";
@@ -15,20 +14,19 @@ import { checkSchema } from "../../../schema/schema-check.ts";
 export type ProposedPlace = "input_schema" | "output_schema";
 
 export interface ProposedSchemaFault {
-  /** JSON Pointer into the schema; "" is the whole of it. */
+  /** A JSON Pointer into the schema; "" for the whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A schema that values can be checked against, or the first thing that is wrong with it. */
+/** A compiled schema, or its first fault. */
 type ProposedSchemaResult =
   | { readonly schema: CompiledSchema }
   | { readonly fault: ProposedSchemaFault };
 
 /**
- * Reads one schema of a proposal. An input schema is one of objects, and it is closed: where it has
- * no `additionalProperties` they become false, and they must not be anything else. A schema that
- * says `unevaluatedProperties = false` is closed already. An output schema may also be a boolean.
+ * Reads one schema of a proposal. An input schema must describe closed objects: `additionalProperties` defaults to
+ * false and must not be anything else, unless `unevaluatedProperties` is false. An output schema may also be a boolean.
  */
 export function readProposedSchema(value: unknown, place: ProposedPlace): ProposedSchemaResult {
   const schemas = createContractSchemas(1);
@@ -45,7 +43,7 @@ export function readProposedSchema(value: unknown, place: ProposedPlace): Propos
   return checkInput(proposed) ?? { schema: schemas.compile(closeInput(proposed)) };
 }
 
-/** A boolean as a schema with keywords, which is what endpoints have. */
+/** Converts a boolean to the equivalent object schema, which endpoints have. */
 function spell(value: boolean): JsonSchema {
   return value ? {} : { not: {} };
 }
@@ -69,15 +67,15 @@ function refuse(path: string, message: string): ProposedSchemaResult {
 }
 
 const MAX_BYTES = 65_536;
-/** Sixteen schemas inside each other are two levels each; their values have the rest. */
+/** Sixteen nested schemas take two levels each; the rest is for their values. */
 const MAX_NESTING = 64;
 
-/** JSON writes half of a pair as an escape; an even number of backslashes before it are others. */
+/** JSON escapes a lone surrogate; an even number of backslashes before it are escaped themselves. */
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /**
- * The count that a proposed schema exceeds, or the value in it that JSON cannot hold: a number that
- * is not finite, an ill-formed text. Looks at no more than it allows.
+ * Returns the exceeded limit, or the value that JSON cannot represent, such as an infinite number or an ill-formed
+ * text. Examines no more than the limits allow.
  */
 function findProposedExcess(schema: object): string | undefined {
   const excess = findLargeOrDeep(schema);
@@ -102,7 +100,7 @@ function findLargeOrDeep(schema: object): string | undefined {
       if (typeof value !== "object" || value === null) continue;
       if (depth === MAX_NESTING)
         return `is nested too deeply, expected at most ${MAX_NESTING} levels`;
-      // Listing names takes a third of what looking up a million members does.
+      // Listing keys takes a third of the time of reading a million members.
       size += Array.isArray(value) ? value.length : Object.keys(value).length;
       if (size > MAX_BYTES) return tooLarge();
       for (const member of Object.values(value)) next.push(member);
@@ -118,20 +116,20 @@ function tooLarge(): string {
 }
 
 /**
- * The schemas of one daemon's contracts, which callers wrote and which were checked when they were
- * proposed. Contracts that agree on the same schema share it, as those of one recipe do. What is needed to
- * check a value is prepared at the first one, and kept for those that were used last.   AGTP-API §10.5, §13.2
+ * The compiled schemas of one daemon's contracts, which were checked when proposed. Contracts with equal schemas share
+ * one, as those of one recipe do. Validators are compiled at the first value and kept by recent use.   AGTP-API
+ * §10.5, §13.2
  */
 interface ContractSchemas {
-  /** A schema that was checked before. */
+  /** Compiles a schema that was checked before. */
   compile(schema: JsonSchema): CompiledSchema;
 }
 
-/** A byte of a schema takes up to fifty when it is prepared, and a pattern what it remembers. */
+/** A byte of a schema compiles to up to fifty; a pattern also has its cache. */
 const MAX_WEIGHT = 4_194_304;
 const PATTERN_WEIGHT = 4096;
 
-/** Creates them; only so many are shared and kept prepared. */
+/** Creates the compiled schemas; `maxPrepared` bounds the shared and the prepared ones. */
 export function createContractSchemas(maxPrepared = 1024): ContractSchemas {
   const bounds = { max: maxPrepared, maxSize: MAX_WEIGHT };
   const prepared = new LRUCache<string, MeteredCheck>({

@@ -1,7 +1,7 @@
 /**
- * Reads what an agent proposes, in every form that a draft has for it: wrapped in `endpoint` or
- * `proposal`, the endpoint's own members beside a `name`, the core table's `proposed_method`, and
- * the reference's name that is a method. Nothing is judged here but the form.   AGTP-API §10.4
+ * Parses a proposal in each form of the drafts: wrapped in `endpoint` or `proposal`, an endpoint's members next to
+ * `name`, the core table's `proposed_method`, and the reference's name that is a method. Only the form is checked here.
+ * AGTP-API §10.4
  */
 
 import { readDuration } from "../../../base/duration.ts";
@@ -12,32 +12,32 @@ import { isProposedText, semanticOf } from "../../../endpoint/semantic-block.ts"
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { isScopeToken } from "../../../identity/authority-scope.ts";
 
-/** A proposal, its parts not yet judged. */
+/** A parsed proposal, not yet evaluated. */
 export interface RawProposal {
   readonly method: string;
-  /** The path; empty where the form has none, which is then the fault. */
+  /** The path; empty if missing, which is the fault then. */
   readonly path: string;
   readonly description: string | undefined;
-  /** The semantic block; undefined where the form has none. */
+  /** The semantic block; undefined if missing. */
   readonly semantic: unknown;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
   readonly requiredScopes: readonly string[];
   readonly isPersistent: boolean;
-  /** The seconds that were asked for, if any. */
+  /** The requested duration in seconds, if any. */
   readonly requestedSeconds: number | undefined;
-  /** The fault of the rest of the form: told when method and path have been judged. */
+  /** A further fault, reported after method and path have been judged. */
   readonly fault?: ProposalFault;
 }
 
-/** The reason why a body is no proposal. */
+/** The reason that a body is no proposal. */
 export interface ProposalFault {
   readonly reason: "ambiguous-body" | "missing-required-field" | "invalid-field";
   readonly message: string;
   readonly field: string;
 }
 
-/** The longest method and path, and the most scopes: a proposal is kept with its contract. */
+/** Limits of method, path and scopes, since a proposal is stored with its contract. */
 const MAX_METHOD = 64;
 const MAX_PATH = 2_048;
 const MAX_SCOPES = 64;
@@ -59,10 +59,10 @@ export function readProposal(parameters: JsonRecord): RawProposal | ProposalFaul
   return complete(wrapped, parameters);
 }
 
-/** Reads the forms without a wrapper, which differ in where the method stands. */
+/** Parses the forms without a wrapper, which differ in the place of the method. */
 function readFlat(parameters: JsonRecord): RawProposal | ProposalFault {
   const { name, proposed_method: proposed, parameters: types } = parameters;
-  // A body that names its own method says PROPOSE, which cannot be proposed.
+  // `method` may repeat the request's own PROPOSE, which cannot be proposed.
   const method = parameters["method"] === "PROPOSE" ? undefined : parameters["method"];
   const isNamed = method === undefined && typeof name === "string" && isMethodName(name);
   const source: Record<string, unknown> = {
@@ -73,7 +73,7 @@ function readFlat(parameters: JsonRecord): RawProposal | ProposalFault {
   if (source["description"] === undefined && typeof parameters["intent"] === "string") {
     source["description"] = parameters["intent"];
   }
-  // Forms that never had a semantic block say no more than what they are for.
+  // Forms without a semantic block only state an intent.
   if (parameters["semantic"] === undefined && method === undefined) {
     source["semantic"] = defaultSemantic(parameters);
   }
@@ -94,7 +94,7 @@ function complete(endpoint: JsonRecord, parameters: JsonRecord): RawProposal | P
   const found = findFault(endpoint, parameters);
   const written = typeof path === "string" ? path : "";
   return {
-    // No method is longer: the end of one that is changes nothing.
+    // Methods are shorter: truncating an overlong one does not make it valid.
     method: method.slice(0, MAX_METHOD + 1),
     path: written.length > MAX_PATH ? "" : written,
     description: textIn(description),
@@ -108,7 +108,7 @@ function complete(endpoint: JsonRecord, parameters: JsonRecord): RawProposal | P
   };
 }
 
-/** Finds the first fault, the path before all else. */
+/** Finds the first fault, beginning with the path. */
 function findFault(endpoint: JsonRecord, parameters: JsonRecord): ProposalFault | undefined {
   const { path, description = "", required_scopes: scopes = [] } = endpoint;
   if (path === undefined) return fault("missing-required-field", "path", "is missing");
@@ -138,7 +138,7 @@ function isScope(value: unknown): boolean {
   return typeof value === "string" && isScopeToken(value);
 }
 
-/** The input of a proposal that does not name any: the values that its path has. */
+/** The default input of a proposal: the parameters of its path. */
 function inputOf(path: string): JsonRecord {
   const names = templateParameters(path);
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
@@ -153,7 +153,7 @@ function defaultSemantic({ intent, description }: JsonRecord): JsonRecord {
   return { ...semanticOf(said), impact: "informational", is_idempotent: true };
 }
 
-/** The schemas of a signature, which has them or a map of names to types. */
+/** The schemas of a signature, given as schemas or as types by name. */
 function schemasOf(declared: JsonRecord): JsonRecord {
   const { input_schema: input, output_schema: output } = declared;
   if (isRecord(input)) {
@@ -172,17 +172,17 @@ function fault(reason: ProposalFault["reason"], field: string, expected: string)
   return { reason, message: `${field} ${expected}`, field };
 }
 
-/** A proposal whose parts are as they should be. */
+/** A proposal with valid parts. */
 export interface CheckedProposal extends Omit<Proposal, "method" | "path"> {
   readonly raw: RawProposal;
 }
 
-/** A proposal on its way to an answer. */
+/** A proposal being evaluated. */
 export interface SubmittedProposal {
   readonly agentId: string;
   readonly sessionId: string | undefined;
   readonly negotiationId: string;
-  /** The authority that it was proposed under. */
+  /** The authority at the time of the request. */
   readonly scopes: readonly string[];
   readonly proposal: CheckedProposal;
 }

@@ -1,8 +1,7 @@
 /**
- * RCNS, the Runtime Contract Negotiation Substrate: answers a pair that is not registered once all four locks are
- * open. A contract is synthesized, and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be
- * composed · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3,
- * §10.1.5
+ * RCNS, the Runtime Contract Negotiation Substrate: answers unregistered pairs once all four locks are open. It
+ * synthesizes a contract and previews it with 461, or runs it at once. 429 too many evaluations · 464 no composition ·
+ * 262 the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
 
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
@@ -38,22 +37,20 @@ import type { NegotiationParts } from "../state.ts";
 
 interface NegotiationOptions extends NegotiationParts {
   readonly routes: Pick<ContractRoutes, "routeOf">;
-  /** Hears of a contract that is run at once, which is agreeing to it. */
+  /** Records the acceptance that running a contract at once implies. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
 }
 
 type Answer = HandlerResult | Refusal;
 
-/** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
+/** Creates the negotiating route, which the negotiation gate substitutes for a missing one. */
 export function negotiationRoute(options: NegotiationOptions): Route {
   const handler: RouteHandler = (call, exchange) => negotiate(options, call, exchange);
   const input = compileOwn(NEGOTIATION.inputSchema);
   return createRoute(NEGOTIATION, handler, { tier: "A", input });
 }
 
-/**
- * The endpoint that negotiates; it has no pair of its own, as that of the request is negotiated.
- */
+/** The negotiating endpoint; it has no pair, since it negotiates the request's. */
 const NEGOTIATION: EndpointDefinition = {
   ...{ file: "", method: "", path: "" },
   description: "Negotiates a contract for a pair that is not registered.",
@@ -74,7 +71,7 @@ async function negotiate(
   const { contracts: register } = context.state;
   const { method, path, caller } = exchange;
   const { agentId = "" } = caller;
-  // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
+  // Counted here rather than at the gate: an idempotent replay is not an evaluation.
   const wait = rate.take(agentId, rcns.rateLimitPerMinute);
   if (wait !== undefined) return rateLimited("rcns", wait);
   const { synthesizer } = await options.lateSynthesis();
@@ -94,7 +91,7 @@ async function negotiate(
       path,
       description: plan.recipe.description || `${pair}, negotiated at run time.`,
       semantic: plan.recipe.semantic ?? {
-        // An endpoint has the capability of its method.   AGTP-API §7.1
+        // The capability is that of the method.   AGTP-API §7.1
         ...semanticOf(`Do what ${pair} asks for.`, catalog.verbs.get(method)?.categories),
         impact: plan.impact,
         is_idempotent: plan.isIdempotent,
@@ -124,8 +121,8 @@ async function negotiate(
 }
 
 /**
- * A recipe says what its operator wants done for the pair. What is only found to fit is not done
- * before its agent has seen it, where it would change anything.   AGTP-API §10.1.3
+ * A recipe states the operator's intent for the pair. Any other plan that could change something is first shown to its
+ * agent.   AGTP-API §10.1.3
  */
 function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
   return kind === "recipe" || impact === "informational";
@@ -133,20 +130,20 @@ function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
 
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
-/** The plan of a request, or why there is none. */
+/** The plan of a request, or its refusal. */
 type PlannedRequest =
   | {
       readonly kind: "planned";
       readonly plan: SynthesisPlan;
       readonly inputSchema: JsonSchema;
-      /** The input that was sent, as this schema reads it. */
+      /** The request's input, read by this schema. */
       readonly input: Call["input"];
     }
   | Refusal;
 
 /**
- * A request for a pair that is not registered, read as a proposal: what it sends says what it
- * takes, and it does not say what it expects.   AGTP-API §10.1.2
+ * Plans a request for an unregistered pair as a proposal: its input is the proposed input, and its expected output is
+ * unknown.   AGTP-API §10.1.2
  */
 function synthesizeRequest(
   synthesizer: Synthesizer,
@@ -174,7 +171,7 @@ function synthesizeRequest(
       if ("fault" in read) return impossible(`the parameters' schema ${read.fault.message}`);
       const inputSchema = read.schema.schema;
       const input = readQuery(call, inputSchema);
-      // As the gate would, had the contract been there before.
+      // Validates as the gate would for an existing contract.
       const violations = read.schema.check(input);
       if (violations !== undefined) return schemaViolation(violations);
       return { kind: "planned", plan: outcome, inputSchema, input };
@@ -182,17 +179,14 @@ function synthesizeRequest(
     if (outcome.reason === "scope-required") return scopeRequired(outcome.missing.scopes);
     return impossible(outcome.explanation);
   } catch (error) {
-    // The caller learns only that there was one.
+    // The caller only learns that there was a fault.
     synthesisFaults(context)(error);
     const explanation = "the synthesis failed";
     return refuseContract(exchange, attempts, "synthesis-error", explanation, LOCKS_OPEN);
   }
 }
 
-/**
- * Without a word on outputs, only what an operator wrote down for the pair, or the same method
- * elsewhere, can be taken for what was asked.
- */
+/** Without a wanted output, only a recipe for the pair, or an endpoint of the same method, is surely what was asked. */
 function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolean {
   if (kind === "recipe") return true;
   return kind === "passthrough" && recipe.steps[0]?.method === method;
@@ -202,14 +196,14 @@ function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeVie
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,
-    // Values have a type, and no more is known of them.
+    // Only the type of a value is known.
     isFromQuery(name, input, query) ? TEXT_OF_A_QUERY : { type: schemaTypeOf(input[name]) },
   ]);
   return {
     method,
     path,
     description: "",
-    // The request sets no bound: the operator wrote the recipe, and the preview tells its impact.
+    // No bound on the impact: recipes are the operator's, and a preview states it.
     semantic: { ...semanticOf(`Do what ${method} ${path} asks for.`), impact: "irreversible" },
     inputSchema: {
       type: "object",
@@ -221,14 +215,14 @@ function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeVie
   };
 }
 
-/** A text may be read as whatever scalar the plan takes.   AGTP-API §5.5 */
+/** A query text may be read as any scalar that the plan takes.   AGTP-API §5.5 */
 const TEXT_OF_A_QUERY: JsonSchema = { type: ["string", "integer", "number", "boolean"] };
 
 function isFromQuery(name: string, input: Call["input"], query: Call["query"]): boolean {
   return Object.hasOwn(query, name) && input[name] === query[name];
 }
 
-/** The input, with texts of the query read as what the schema declares. */
+/** Reads texts of the query as the types that the schema declares. */
 function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
   const texts = Object.entries(query).filter(([name]) => isFromQuery(name, input, query));
   if (texts.length === 0) return input;
@@ -236,7 +230,7 @@ function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
   return mergeInput(inputShape(schema), Object.fromEntries(others), new Map(texts), undefined);
 }
 
-/** Closed, and typed as the steps are: what was sent, and what the plan would take beside it. */
+/** A closed schema of the sent inputs and the plan's further ones, with the types of the steps. */
 function inputSchemaOf(
   input: Readonly<Record<string, unknown>>,
   { recipe, neededInputs, inputTypes }: SynthesisPlan,

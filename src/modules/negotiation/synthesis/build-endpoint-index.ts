@@ -1,6 +1,6 @@
 /**
- * Builds the index of endpoints, once for a deployment: reads what each endpoint takes and gives,
- * and links outputs to the inputs that they can be.
+ * Builds a deployment's endpoint index once: reads each endpoint's inputs and outputs, and links outputs to compatible
+ * inputs.
  */
 
 import { addUnder } from "../../../base/listed.ts";
@@ -34,15 +34,15 @@ interface GrowingOutput extends Output {
   readonly sinks: GrowingInput[];
 }
 
-/** The kind of values that a path can hold as one segment. */
+/** Types that fit into one path segment. */
 const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fraction", "boolean"]);
-/** The most comparisons for one name; kinds beyond these fit only what is of the same kind. */
+/** The maximum of comparisons per name; beyond it, only equal kinds are linked. */
 const MAX_COMPARISONS = 100_000;
 
-/** The comparisons between two points where others may have their turn. */
+/** The number of comparisons per step. */
 const COMPARISONS_OF_STEP = 512;
 
-/** Indexes endpoints that are in the order of their pairs, an endpoint or a property a step. */
+/** Indexes endpoints sorted by pair, one endpoint or property per step. */
 export function* indexingEndpoints(
   definitions: readonly EndpointDefinition[],
 ): Paced<EndpointIndex> {
@@ -96,7 +96,7 @@ export function* indexingEndpoints(
   };
 }
 
-/** Numbers endpoints, those that are alike by the same number. */
+/** Numbers endpoints, giving equal ones the same number. */
 class Sorts {
   readonly #known = new SpreadMap<number>();
 
@@ -119,7 +119,7 @@ interface Taken {
   readonly optional: readonly GrowingInput[];
 }
 
-/** The inputs of an endpoint; a value in a path is required, and is one segment. */
+/** The inputs of an endpoint; a path parameter is required and fits one segment. */
 function inputsOf(
   { inputSchema: root, path }: EndpointDefinition,
   table: PropertyTable<GrowingInput>,
@@ -153,7 +153,7 @@ function outputsOf(
   const { properties, required } = membersOf(root);
   const given = { outputs: [] as GrowingOutput[], occasional: [] as GrowingOutput[] };
   for (const [name, schema] of properties) {
-    // A property that may have no value is never there.
+    // A property whose schema is false is never present.
     if (schema === false) continue;
     const output = table.intern({ name, schema, root });
     (required.has(name) ? given.outputs : given.occasional).push(output);
@@ -161,12 +161,12 @@ function outputsOf(
   return given;
 }
 
-/** Links outputs to the inputs of their name that they can be. */
+/** Links outputs to the compatible inputs of the same name. */
 function* link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[]): Paced<void> {
   const ofKind = new Map(inputs.map((input) => [input.kindText, input]));
   let comparisons = 0;
   for (const output of outputs) {
-    // Sources reach into an output by a dotted path, so such a name leads elsewhere.
+    // Sources refer to output members by dotted path, so such a name would lead elsewhere.
     if (!isReachable(output.name) || output.kind?.size === 0) continue;
     comparisons += inputs.length;
     const same = ofKind.get(output.kindText) ?? [];
@@ -180,14 +180,12 @@ function* link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[
   }
 }
 
-/** Tells whether a member of this name can be reached in an earlier output. */
+/** Tells whether a source can refer to a member of this name. */
 function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }
 
-/**
- * Completes the endpoints, which are all linked by now, and lists them by what is asked of them.
- */
+/** Completes the linked endpoints and builds the lookup tables. */
 function* tabulating(
   endpoints: readonly GrowingEndpoint[],
 ): Paced<Pick<EndpointIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {

@@ -1,29 +1,26 @@
-/**
- * Chains of steps: orders endpoints so that they can be called one after another, leaves out what
- * is not needed, and compares two chains.
- */
+/** Orders endpoints into callable chains, removes unnecessary steps, and compares chains. */
 import { IMPACTS } from "../../../endpoint/endpoint.ts";
 import { compareNumbers, type IndexedEndpoint, type Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
-/** Something that a plan has to come by: an asked output, or an input that is not offered. */
+/** A goal of a plan: a wanted output, or an input that is not offered. */
 export type Goal = Ask | Input;
 
-/** An endpoint that could be a step. */
+/** An endpoint that may become a step. */
 export interface Candidate {
   readonly endpoint: IndexedEndpoint;
   readonly needs: readonly Input[];
   readonly supplies: ReadonlySet<Goal>;
   /** The proposed inputs that it takes. */
   readonly takes: readonly string[];
-  /** The number of its optional inputs that are not offered. */
+  /** The number of its optional inputs without an offer. */
   readonly unfed: number;
-  /** The number of the step that it can be at the soonest. */
+  /** The earliest step that it can be. */
   readonly level: number;
 }
 
-/** The candidates of one task, one an endpoint, made when they are asked for. */
+/** The candidates of one task, created on demand, one per endpoint. */
 export class Candidates {
   readonly #task: SynthesisTask;
   readonly #levels: Levels;
@@ -34,7 +31,7 @@ export class Candidates {
     this.#levels = levels;
   }
 
-  /** Tells whether an endpoint is a candidate already. */
+  /** Tells whether an endpoint's candidate exists already. */
   has(endpoint: IndexedEndpoint): boolean {
     return this.#known.has(endpoint);
   }
@@ -63,13 +60,13 @@ export class Candidates {
   }
 }
 
-/** Steps in the order in which they can be called, and those that can never be. */
+/** Steps in callable order, and those whose needs are never met. */
 interface Arrangement {
   readonly ordered: readonly Candidate[];
   readonly stuck: readonly Candidate[];
 }
 
-/** Orders steps: what leaves the least behind goes first, then what is first by name. */
+/** Orders steps by their needs, then weaker impact, then name. */
 export function arrange(steps: readonly Candidate[]): Arrangement {
   const ordered: Candidate[] = [];
   const met = new Set<Goal>();
@@ -83,7 +80,7 @@ export function arrange(steps: readonly Candidate[]): Arrangement {
   }
 }
 
-/** Tells whether one of the steps supplies a goal. */
+/** Tells whether a step supplies a goal. */
 export function isMet(goal: Goal, steps: readonly Candidate[]): boolean {
   return steps.some(({ supplies }) => supplies.has(goal));
 }
@@ -92,7 +89,7 @@ function isPlan(steps: readonly Candidate[], goals: readonly Goal[]): boolean {
   return goals.every((goal) => isMet(goal, steps)) && arrange(steps).stuck.length === 0;
 }
 
-/** Leaves out steps that the others can do without. */
+/** Removes steps that the others do not need. */
 export function pruneChain(
   steps: readonly Candidate[],
   goals: readonly Goal[],
@@ -106,8 +103,8 @@ export function pruneChain(
 }
 
 /**
- * Tells which of two chains is better: fewer steps, then the weaker impact, then fewer inputs that
- * one side has and the other has no use for, then method and path.
+ * Compares two chains: fewer steps, then weaker impact, then fewer unmatched inputs on either side, then method and
+ * path.
  */
 export function compareChains(
   a: readonly Candidate[],
@@ -130,7 +127,7 @@ function impactRank(steps: readonly Candidate[]): number {
   return Math.max(...steps.map(({ endpoint }) => IMPACTS.indexOf(endpoint.impact)));
 }
 
-/** The number of proposed inputs that no step takes, and of inputs that are not offered. */
+/** The number of proposed inputs that no step takes, plus that of step inputs not offered. */
 function countUnneeded(steps: readonly Candidate[], offered: number): number {
   const taken = new Set(steps.flatMap(({ takes }) => takes));
   const unfed = steps.reduce((sum, step) => sum + step.unfed, 0);

@@ -1,7 +1,6 @@
 /**
- * The endpoints that could be part of a plan of at most so many steps: backwards from what is
- * asked, over endpoints that can be called, as long as the steps before an endpoint and those after
- * it are not too many together.
+ * The endpoints that could be part of a plan within the step limit: searched backwards from the wanted outputs over
+ * callable endpoints, if the steps before and after an endpoint together stay within it.
  */
 import type { Candidate, Candidates, Goal } from "./chain.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
@@ -11,13 +10,13 @@ import { type Ask, giversOf } from "./synthesis-task.ts";
 /** The candidates that could be part of a plan. */
 export interface Closure {
   readonly asks: readonly Ask[];
-  /** The suppliers of each goal: soonest first, then by method and path. */
+  /** The suppliers of each goal, by earliest step, then method and path. */
   readonly producers: ReadonlyMap<Goal, readonly Candidate[]>;
-  /** True: there was too much to wait for, and some of it was not looked at. */
+  /** True if some suppliers were left out to bound the search. */
   readonly isPartial: boolean;
 }
 
-/** The beginning of a closure, and its bounds. */
+/** The starting goals and bounds. */
 interface ClosureOptions {
   readonly asks: readonly Ask[];
   readonly levels: Levels;
@@ -25,32 +24,31 @@ interface ClosureOptions {
   readonly maxSteps: number;
 }
 
-/** A goal whose producers are still to be found. */
+/** A goal whose suppliers are not yet found. */
 interface Unmet {
   readonly goal: Goal;
   readonly givers: readonly IndexedEndpoint[];
-  /** The number of steps from the giver to the answer, the giver included. */
+  /** The number of steps from the supplier to the answer, including it. */
   readonly distance: number;
 }
 
 const MAX_LINKS = 5000;
 /**
- * The most producers of one goal: known candidates first, then the soonest, then the least
- * demanding.
+ * The maximum number of suppliers per goal: existing candidates first, then the earliest, then those with the fewest
+ * needs.
  */
 const MAX_PRODUCERS = 64;
 
-/** Builds the closure; all asks must be within reach. */
+/** Builds the closure; every goal must be reachable. */
 export function buildClosure({ asks, ...options }: ClosureOptions): Closure {
   const producers = new Map<Goal, readonly Candidate[]>();
   const unmet = asks
     .map((ask): Unmet => ({ goal: ask, givers: giversOf(ask), distance: 1 }))
-    // The supplier of a rare output is known by the time that others have to be chosen from.
+    // Rare outputs first, so that their suppliers are preferred for others.
     .sort((a, b) => a.givers.length - b.givers.length);
   let links = 0;
   let isPartial = false;
-  // An endpoint that is added on the way comes later in the same loop, so that each distance is the
-  // smallest.
+  // Goals found here are appended to the same loop: breadth first, so each distance is minimal.
   for (const one of unmet) {
     const fitting = fittingGivers(one, options);
     const max = Math.min(MAX_PRODUCERS, MAX_LINKS - links);
@@ -68,7 +66,7 @@ export function buildClosure({ asks, ...options }: ClosureOptions): Closure {
   return { asks, producers, isPartial };
 }
 
-/** The givers that can be called, and soon enough; of those that are alike, the first. */
+/** The suppliers that are callable early enough; of equal ones, the first. */
 function fittingGivers(
   { givers, distance }: Unmet,
   { levels, maxSteps }: Pick<ClosureOptions, "levels" | "maxSteps">,
@@ -96,7 +94,7 @@ function choose(
     .map(({ giver }) => giver);
 }
 
-/** The endpoints whose every answer has what can be an input. */
+/** The endpoints that always supply a compatible output. */
 export function giversOfInput({ sources }: Input): readonly IndexedEndpoint[] {
   return [...sources].flatMap(({ givers }) => givers);
 }

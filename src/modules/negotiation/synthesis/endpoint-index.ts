@@ -1,7 +1,6 @@
 /**
- * The endpoints as synthesis looks at them: what they take and give by name and kind, and which
- * output can be which input. Properties of one name and one kind are the same to it, so ten
- * thousand endpoints have few of them.
+ * Endpoints as synthesis sees them: inputs and outputs by name and kind, and which output fits which input. Properties
+ * of equal name and kind are shared, so that even ten thousand endpoints have few.
  */
 import { addUnder } from "../../../base/listed.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
@@ -15,106 +14,106 @@ import {
   type TypedValues,
 } from "./schema-kind.ts";
 
-/** A property that endpoints take. */
+/** An input property of endpoints. */
 export interface Input extends DistinctProperty {
   readonly id: number;
   /** The endpoints that require it. */
   readonly takers: readonly IndexedEndpoint[];
-  /** The outputs that can be it. */
+  /** The outputs that fit it. */
   readonly sources: ReadonlySet<Output>;
 }
 
-/** A property that endpoints give. */
+/** An output property of endpoints. */
 export interface Output extends DistinctProperty {
   readonly id: number;
-  /** The endpoints whose every answer has it. */
+  /** The endpoints that always give it. */
   readonly givers: readonly IndexedEndpoint[];
-  /** The endpoints whose answers may lack it. */
+  /** The endpoints that may omit it. */
   readonly occasional: readonly IndexedEndpoint[];
-  /** The inputs that it can be. */
+  /** The inputs that it fits. */
   readonly sinks: readonly Input[];
 }
 
-/** An endpoint as a step. */
+/** An indexed endpoint. */
 export interface IndexedEndpoint {
-  /** The place of the endpoint by method, then path. */
+  /** The position in the order of method, then path. */
   readonly index: number;
-  /** A number that endpoints share which take and give the same, with the same impact. */
+  /** A number shared by endpoints with the same inputs, outputs and impact. */
   readonly likeness: number;
   readonly definition: EndpointDefinition;
   readonly impact: Impact;
   readonly required: readonly Input[];
   readonly optional: readonly Input[];
-  /** The parts that every answer has. */
+  /** Members of every answer. */
   readonly outputs: readonly Output[];
-  /** The parts that some answers have. */
+  /** Members of some answers. */
   readonly occasional: readonly Output[];
-  /** The inputs that every answer can be, of which none is there twice. */
+  /** The inputs that every answer supplies, without duplicates. */
   readonly feeds: readonly Input[];
-  /** The reason why no plan may count on the endpoint. */
+  /** The reason that plans must not use the endpoint. */
   readonly fault: string | undefined;
 }
 
-/** The endpoints in their order, and the properties by name. */
+/** The endpoints in order, and the properties by name. */
 export interface EndpointIndex {
   readonly endpoints: readonly IndexedEndpoint[];
   readonly byMethod: ReadonlyMap<string, readonly IndexedEndpoint[]>;
-  /** The number of inputs that each endpoint requires, by place. */
+  /** The number of required inputs of each endpoint, by index. */
   readonly requiredCounts: Int32Array;
-  /** The impact of each endpoint that every agent may use, by place; -1 for others. */
+  /** The impact of each endpoint without required scopes, by index; -1 for the others. */
   readonly openImpacts: Int8Array;
-  /** The endpoints that require nothing. */
+  /** The endpoints without required inputs. */
   readonly undemanding: readonly IndexedEndpoint[];
   readonly inputCount: number;
   readonly inputs: Pick<SpreadMap<readonly Input[]>, "get">;
   readonly outputs: Pick<SpreadMap<readonly Output[]>, "get">;
 }
 
-/** The subject of what a log says about an endpoint. */
+/** The log's reference to an endpoint. */
 export function subjectOf({ definition: { method, path } }: IndexedEndpoint): LogSubject {
   return { method, path };
 }
 
-/** The order by method, then path: the same on every machine. */
+/** Compares by method, then path, identically on every machine. */
 export function comparePairs(a: EndpointDefinition, b: EndpointDefinition): number {
   return compareTexts(a.method, b.method) || compareTexts(a.path, b.path);
 }
 
-/** By the first place in which two lists of numbers differ. */
+/** Compares by the first differing number. */
 export function compareNumbers(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((value, place) => value !== b[place]);
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 }
 
-/** The order of texts by their code units. */
+/** Compares texts by code units. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A property: its name, and the kind of its values; undefined: it could not be worked out. */
+/** A property's name and the kind of its values; undefined if it could not be determined. */
 interface Property {
   readonly name: string;
   readonly kind: SchemaKind | undefined;
 }
 
-/** A property of which a table has one entry. */
+/** A property that has one table entry. */
 interface DistinctProperty extends Property {
-  /** The kind as a text, the same for the same kind. */
+  /** A text that is equal for equal kinds. */
   readonly kindText: string;
 }
 
-/** A property as it is written in a schema. */
+/** A property as written in a schema. */
 interface WrittenProperty {
   readonly name: string;
   readonly schema: PropertySchema;
-  /** The schema that its references are into. */
+  /** The schema that contains its references. */
   readonly root: JsonSchema;
 }
 
-/** The properties, each name and kind once. */
+/** A table of distinct properties by name and kind. */
 export class PropertyTable<E> {
   readonly byName: SpreadMap<E[]> = new SpreadMap();
-  /** The names, in the order in which they came. */
+  /** The names in insertion order. */
   readonly names: string[] = [];
   readonly #create: (property: DistinctProperty, id: number) => E;
   readonly #known = new SpreadMap<E>();
@@ -128,15 +127,13 @@ export class PropertyTable<E> {
     return this.#known.size;
   }
 
-  /**
-   * The entry of a property whose kind `adapt` may narrow, always in the way that `variant` names.
-   */
+  /** Returns the entry of a property; `adapt` may narrow its kind, always in the way that `variant` names. */
   intern(
     { name, schema, root }: WrittenProperty,
     variant = "",
     adapt: (kind: SchemaKind) => SchemaKind = (kind) => kind,
   ): E {
-    // Most schemas are a type and a format that thousands of properties share.
+    // Most schemas are a type and a format, which thousands of properties share.
     const text = JSON.stringify([variant, name, schema]);
     const written = text.includes('"$ref"') ? undefined : this.#written.get(text);
     if (written !== undefined) return written;

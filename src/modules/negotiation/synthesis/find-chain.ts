@@ -1,7 +1,6 @@
 /**
- * Finds the shortest chain of registered endpoints in which every required input comes from
- * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
- * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
+ * Finds the shortest chain of endpoints whose required inputs come from the proposal or from earlier outputs, and whose
+ * outputs cover what is wanted. Longer chains than the policy allows are rejected.   AGTP-API §10.6, §10.7
  */
 import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-plan.ts";
 import { arrange, type Candidate, Candidates, pruneChain } from "./chain.ts";
@@ -11,7 +10,7 @@ import { Levels } from "./levels.ts";
 import { searchShortestChain } from "./shortest-chain.ts";
 import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/** A chain in the order of its steps, or why there is none. */
+/** The ordered steps of a chain, or the failure. */
 type FoundChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
@@ -54,7 +53,7 @@ function findChainWithin(
   return { kind: "chain", chain: arrange(best).ordered.map(({ endpoint }) => endpoint) };
 }
 
-/** Logs why endpoints that give what is asked are not used. */
+/** Logs why endpoints with wanted outputs are not used. */
 function logObstacles(task: SynthesisTask, log: SynthesisLog): void {
   for (const endpoint of new Set(task.asks.flatMap((ask) => giversOf(ask)))) {
     if (task.isUsable(endpoint)) continue;
@@ -82,12 +81,12 @@ function none(
   return { kind: "none", explanation, outputs, inputs };
 }
 
-/** The longest walk that is looked at again for steps to leave out. */
+/** The longest chain that is pruned. */
 const MAX_PRUNED = 64;
-/** The most givers of one goal that are compared. */
+/** The maximum number of suppliers compared per goal. */
 const MAX_COMPARED = 256;
 
-/** Finds some chain that meets every ask; all of them must be within reach. */
+/** Finds any chain that meets all wanted outputs, which must be reachable. */
 function walkGreedily(
   asks: readonly Ask[],
   levels: Levels,
@@ -105,8 +104,7 @@ function walkGreedily(
     if (giver === undefined || soonest.some((one) => chosen.has(one))) continue;
     chosen.add(giver);
     for (const given of [...giver.outputs, ...giver.feeds]) wanted.delete(given);
-    // The needs of a step are below its own level, so that the walk ends and its steps can be
-    // called.
+    // Needs have a lower level than their step, so the walk ends and the steps are callable.
     for (const need of candidates.of(giver).needs) {
       wanted.add(need);
       open.push({ givers: giversOfInput(need), level: levels.ofInput(need) });
@@ -116,7 +114,7 @@ function walkGreedily(
   return steps.length > MAX_PRUNED ? steps : pruneChain(steps, asks);
 }
 
-/** The giver of most that is wanted; among equals the least demanding. */
+/** The supplier of the most wanted properties; among equals, with the fewest needs. */
 function mostUseful(
   givers: readonly IndexedEndpoint[],
   wanted: ReadonlySet<Input | Output>,
@@ -134,12 +132,12 @@ function mostUseful(
   return best;
 }
 
-/** The reason why there is no chain. */
+/** The failure to find a chain. */
 export interface NoChain {
   readonly explanation: string;
-  /** Names of asked outputs that nothing gives. */
+  /** Names of wanted outputs that nothing supplies. */
   readonly outputs: readonly string[];
-  /** Names of inputs that nothing gives. */
+  /** Names of inputs that nothing supplies. */
   readonly inputs: readonly string[];
 }
 
@@ -154,7 +152,7 @@ function explainGap(unmet: readonly Ask[], task: SynthesisTask, levels: Levels):
   return { outputs, inputs, explanation: explain(namesOf(unmet), outputs, inputs) };
 }
 
-/** Inputs at the beginning of every way to what is asked, which nothing gives. */
+/** Inputs that nothing supplies, at the start of every path to the wanted outputs. */
 function findMissing(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): readonly Input[] {
   const seen = new Set<Input>();
   const visit = (endpoints: readonly IndexedEndpoint[]): void => {
@@ -168,9 +166,9 @@ function findMissing(unmet: readonly Ask[], task: SynthesisTask, levels: Levels)
   };
   for (const ask of unmet) visit(giversOf(ask));
   const missing: Input[] = [];
-  // The set grows while it is walked, until all that is behind it has been seen.
+  // Iterating over a Set includes entries added meanwhile.
   for (const input of seen) {
-    // An endpoint that gives a value only to a caller that has it is no way to it.
+    // An endpoint that itself requires the value is no supplier of it.
     const givers = giversOfInput(input).filter(
       (giver) => task.isUsable(giver) && !giver.required.some(({ name }) => name === input.name),
     );

@@ -1,18 +1,18 @@
 /**
- * The impact of calling an endpoint. A value may fill a path's template so that a more literal sibling is called:
- * the stronger impact of the two counts.   AGTP-API §5.4, §7.1
+ * The impact of calling an endpoint. A value may fill its path template so that a more literal sibling answers, so the
+ * stronger impact counts.   AGTP-API §5.4, §7.1
  */
 import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import { compileTemplate } from "../../../endpoint/path-template.ts";
 
-/** Tells whether one impact is stronger than another one. */
+/** Tells whether one impact is stronger than another. */
 export function isStronger(impact: Impact, than: Impact): boolean {
   return IMPACTS.indexOf(impact) > IMPACTS.indexOf(than);
 }
 
-/** The strongest of some impacts; nothing at all is informational. */
+/** The strongest of several impacts; informational if there are none. */
 export function strongestImpact(impacts: Iterable<Impact>): Impact {
   let strongest: Impact = "informational";
   for (const impact of impacts) if (isStronger(impact, strongest)) strongest = impact;
@@ -25,11 +25,11 @@ interface ImpactPath {
   readonly impact: Impact;
 }
 
-/** Tells the impact of each endpoint, its more literal siblings included. */
+/** Returns a function that gives an endpoint's impact, including more literal siblings. */
 export function* compilingImpacts(
   endpoints: readonly EndpointDefinition[],
 ): Paced<(endpoint: EndpointDefinition) => Impact> {
-  // Only what leaves something behind can make a difference, and such endpoints share few methods.
+  // Informational endpoints cannot raise an impact, and the rest share few methods.
   const notable = new Map<string, ImpactPath[]>();
   for (const endpoint of endpoints) {
     yield;
@@ -56,7 +56,7 @@ function keyOf({ method }: EndpointDefinition, { segments }: ImpactPath): string
   return `${method} ${segments.length}`;
 }
 
-/** Tells whether a path that matches `route` may be answered by `other` instead. */
+/** Tells whether `other` may answer a path that matches `route`. */
 function isMoreLiteral(other: ImpactPath, route: ImpactPath): boolean {
   return (
     other.parameters < route.parameters &&

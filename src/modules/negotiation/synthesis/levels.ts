@@ -1,20 +1,16 @@
 /**
- * Finds the endpoints that can be called at all: forwards from what is offered, each as soon as all
- * that it requires is there. Every link between an endpoint and a property is walked once, as unit
- * propagation over Horn clauses does.
+ * Finds the callable endpoints, forwards from the offered inputs: each once its required inputs are available. Every
+ * link is followed once, as in unit propagation over Horn clauses.
  */
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/**
- * The number of the step after which something can be had at the soonest; 0: never, or from the
- * start.
- */
+/** The earliest step that provides something; 0 if it never is, or is offered from the start. */
 export class Levels {
   readonly #task: SynthesisTask;
   readonly #endpoints: Int32Array;
   readonly #inputs: Int32Array;
-  /** Inputs that each endpoint still waits for. */
+  /** The number of inputs that each endpoint still needs. */
   readonly #pending: Int32Array;
   #reached = 0;
 
@@ -27,22 +23,22 @@ export class Levels {
     this.#propagate();
   }
 
-  /** The number of endpoints that can be called. */
+  /** The number of callable endpoints. */
   get reached(): number {
     return this.#reached;
   }
 
-  /** The number of the step that an endpoint can be at the soonest. */
+  /** The earliest step that an endpoint can be. */
   ofEndpoint({ index }: IndexedEndpoint): number {
     return this.#endpoints[index] ?? 0;
   }
 
-  /** The number of the step that can give an input at the soonest. */
+  /** The earliest step that supplies an input. */
   ofInput({ id }: Input): number {
     return this.#inputs[id] ?? 0;
   }
 
-  /** The number of the step that can give an asked output at the soonest. */
+  /** The earliest step that supplies a wanted output. */
   ofAsk(ask: Ask): number {
     let lowest = 0;
     for (const giver of giversOf(ask)) {
@@ -52,7 +48,7 @@ export class Levels {
     return lowest;
   }
 
-  /** Round by round, so that a level is the smallest there is. */
+  /** Breadth first, so that every level is minimal. */
   #propagate(): void {
     const { offered, index } = this.#task;
     let ready = [...index.undemanding];
@@ -77,7 +73,7 @@ export class Levels {
     }
   }
 
-  /** Adds the endpoints that waited for nothing else. */
+  /** Adds the endpoints whose last missing input this is. */
   #meet({ takers }: Input, next: IndexedEndpoint[]): void {
     for (const endpoint of takers) {
       const left = (this.#pending[endpoint.index] ?? 0) - 1;

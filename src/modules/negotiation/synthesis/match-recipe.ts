@@ -1,7 +1,6 @@
 /**
- * Recipes as plans: which one answers for a proposal by its pattern, and whether this agent may run
- * it now. What a recipe does was decided by the operator who wrote it; here it is only asked
- * whether every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
+ * Recipes as plans: which recipe's pattern matches a proposal, and whether this agent may run it. The operator decided
+ * what a recipe does; here only the targets of its steps and their inputs are checked.   AGTP-API §5.8.6, §10.5
  */
 
 import { quoteValue } from "../../../base/json-value.ts";
@@ -12,26 +11,24 @@ import { type Proposal, quoteNames } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
 import type { SynthesisBounds } from "./synthesis-task.ts";
 
-/** The pairs that a step may arrive at. */
+/** A possible target of a step. */
 export type StepReach =
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
-  /** The server itself, a floor method or a built-in; it judges its input when it is called. */
+  /** The server itself (a floor method or built-in), which validates its input when called. */
   | { readonly kind: "server"; readonly impact: Impact };
 
-/**
- * Answers the pairs that a step may arrive at: one for a literal path, none when there is nothing.
- */
+/** Returns the possible targets of a step: one for a literal path, none if nothing matches. */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
 
-/** The demands of a recipe on its caller, and what it may leave behind. */
+/** The demands of a recipe on its caller, and its possible effects. */
 interface RecipeNeeds {
-  /** The scopes of the recipe, and those of everything that its steps may arrive at. */
+  /** The recipe's own scopes, and those of every possible target. */
   readonly requiredScopes: readonly string[];
   readonly impacts: readonly Impact[];
   readonly isIdempotent: boolean;
 }
 
-/** Finds why a recipe is not for the pair of a proposal. */
+/** Returns the reason that a recipe does not match a pair, or undefined. */
 export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): string | undefined {
   if (pattern === undefined) return "it has no pattern";
   const { methodExact, pathExact, pathRegex } = pattern;
@@ -41,7 +38,7 @@ export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): s
   return "its path_regex does not match the path";
 }
 
-/** Finds the parameters of its pattern that a recipe misses among the proposed inputs. */
+/** Finds pattern parameters that the proposed inputs lack. */
 export function findMissingParameters(
   { pattern }: Recipe,
   inputs: ReadonlySet<string>,
@@ -50,9 +47,7 @@ export function findMissingParameters(
   return missing.length === 0 ? undefined : `the input has no ${quoteNames(missing)}`;
 }
 
-/**
- * The needs of a recipe, as far as they can be said before it runs; the most that they could be.
- */
+/** The maximum needs of a recipe, as far as known before it runs. */
 export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
   const reached = recipe.steps.flatMap(reaches);
   const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
@@ -70,7 +65,7 @@ export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
   };
 }
 
-/** Finds why a recipe that matches cannot be used for these inputs by this agent. */
+/** Returns the reason that this agent cannot use a matching recipe with these inputs, or undefined. */
 export function findRecipeFault(
   recipe: Recipe,
   inputs: ReadonlySet<string>,
@@ -99,7 +94,7 @@ function findStepFault(
   return `needs ${quoteNames(missing)}, which the input does not have`;
 }
 
-/** The proposed inputs that some step cannot be called without. */
+/** The proposed inputs that some step requires. */
 export function neededInputsOf(
   steps: readonly RecipeStep[],
   reaches: StepReaches,
@@ -112,7 +107,7 @@ export function neededInputsOf(
   return [...new Set(names)].sort();
 }
 
-/** Proposed names that the step takes, that are not offered, and that it cannot do without. */
+/** Proposed inputs that the step requires and that are not offered. */
 function missingInputs(
   step: RecipeStep,
   inputs: ReadonlySet<string>,
@@ -123,17 +118,14 @@ function missingInputs(
     .map(([, name]) => name);
 }
 
-/** Parameters with the proposed input that each is taken from. */
+/** Parameters taken from proposed inputs, with the input's name. */
 function fromProposal({ parameters }: RecipeStep): readonly (readonly [string, string])[] {
   return Object.entries(parameters).flatMap(([parameter, source]): [string, string][] =>
     source.kind === "proposal" ? [[parameter, source.value]] : [],
   );
 }
 
-/**
- * Tells whether every endpoint that a step may arrive at needs a parameter; one of them is enough
- * to do without.
- */
+/** Tells whether every possible target of a step requires a parameter. */
 function isNeeded(parameter: string, { path }: RecipeStep, reached: readonly StepReach[]): boolean {
   return (
     templateParameters(path).includes(parameter) ||

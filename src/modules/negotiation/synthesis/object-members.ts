@@ -1,7 +1,6 @@
 /**
- * The members of an object as its schema declares them: which properties there are, and which must
- * be there. References and the branches of `allOf` at the root are followed; what only some objects
- * have is not counted on.
+ * The declared members of an object schema, and the required ones. Root references and `allOf` branches are followed;
+ * members that only some objects have are not guaranteed.
  */
 
 import { isRecord } from "../../../base/json-value.ts";
@@ -9,7 +8,7 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { resolveLocalReference } from "../../../schema/local-reference.ts";
 import type { PropertySchema } from "./schema-kind.ts";
 
-/** Properties by name; a required one that has no schema of its own has `true`. */
+/** Properties by name; a required one without a schema has `true`. */
 interface ObjectMembers {
   readonly properties: ReadonlyMap<string, PropertySchema>;
   readonly required: ReadonlySet<string>;
@@ -17,19 +16,19 @@ interface ObjectMembers {
 
 const MAX_SCHEMAS = 64;
 
-/** Keywords by which an object can be refused though each of its members is right. */
+/** Keywords that can reject an object with valid members. */
 const CONDITIONS = [
   ...["anyOf", "oneOf", "not", "if", "enum", "const", "dependentRequired", "dependentSchemas"],
   ...["minProperties", "maxProperties", "propertyNames", "patternProperties"],
 ];
 
-/** Keywords that say something about members which `properties` does not name. */
+/** Keywords that restrict members beyond `properties`. */
 const CLOSING = [
   ...["additionalProperties", "unevaluatedProperties", "patternProperties"],
   ...["propertyNames", "maxProperties"],
 ];
 
-/** The members of the objects that a schema describes. */
+/** The members of objects that a schema describes. */
 export function membersOf(schema: JsonSchema): ObjectMembers {
   const properties = new Map<string, PropertySchema>();
   const required = new Set<string>();
@@ -48,14 +47,14 @@ export function membersOf(schema: JsonSchema): ObjectMembers {
   return { properties, required };
 }
 
-/** The first keyword by which right members may still be refused together. */
+/** The first keyword that can reject an object with valid members. */
 export function findCondition(schema: JsonSchema): string | undefined {
   const parts = partsOf(schema);
   if (parts.length === MAX_SCHEMAS) return "allOf";
   return CONDITIONS.find((keyword) => parts.some((part) => Object.hasOwn(part, keyword)));
 }
 
-/** Tells whether an object may have any members besides those that the schema names. */
+/** Tells whether an object may have members that the schema does not name. */
 export function isOpen(schema: JsonSchema): boolean {
   return partsOf(schema).every((part) =>
     CLOSING.every((keyword) => !Object.hasOwn(part, keyword) || part[keyword] === true),
@@ -66,7 +65,7 @@ function isPropertySchema(property: unknown): property is PropertySchema {
   return typeof property === "boolean" || isRecord(property);
 }
 
-/** The schemas that judge the object itself, each once. */
+/** The schemas that apply to the object itself, without duplicates. */
 function partsOf(root: JsonSchema): readonly JsonSchema[] {
   const parts = new Set<JsonSchema>([root]);
   for (const { $ref, allOf } of parts) {

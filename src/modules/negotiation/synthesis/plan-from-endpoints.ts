@@ -1,7 +1,6 @@
 /**
- * Plans from registered endpoints: one that does alone what is asked, else a chain of them. What
- * was asked is answered, and nothing that a step gives besides: the agent agreed to its own output
- * schema, not to those of the steps.   AGTP-API §10.7
+ * Plans from registered endpoints: a single one that suffices, or else a chain. The answer has only what was asked,
+ * without further outputs of steps: the agent agreed to its own output schema, not to theirs.   AGTP-API §10.7
  */
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Aggregation } from "../../../endpoint/recipe.ts";
@@ -16,10 +15,10 @@ import { strongestImpact } from "./impact.ts";
 import { type Ask, giversOf, gives, type SynthesisTask } from "./synthesis-task.ts";
 import { inputTypesOf, pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
 
-/** A plan, or why the endpoints give none. */
+/** A plan, or the reason that endpoints give none. */
 export type EndpointsPlan = Omit<SynthesisPlan, "log"> | ({ readonly kind: "none" } & NoChain);
 
-/** Finds the plan that the endpoints give. */
+/** Plans from endpoints. */
 export function planFromEndpoints(
   task: SynthesisTask,
   maxSteps: number,
@@ -36,7 +35,7 @@ export function planFromEndpoints(
   return planOfChain("planner", chain, pickAsked(task, chain), task, log);
 }
 
-/** The endpoint's answer as it is, unless it could hold what the proposal does not allow. */
+/** Passes the endpoint's answer through, unless it may hold what the proposal does not allow. */
 function passthroughAggregation(task: SynthesisTask, endpoint: IndexedEndpoint): Aggregation {
   const given = [...endpoint.outputs, ...endpoint.occasional];
   const isFree = [...task.asks, ...task.wishes].every((ask) =>
@@ -73,15 +72,15 @@ function planOfChain(
 }
 
 interface CallParts {
-  /** The values that are offered, and those that have to be come by. */
+  /** Creates the task of supplying the asked outputs from the offered values. */
   taskFor(asks: readonly Ask[]): SynthesisTask;
   readonly maxSteps: number;
   readonly log: SynthesisLog;
 }
 
 /**
- * Plans the call of one endpoint: what it requires and is not offered is got from a chain of others
- * first. The answer of the endpoint, as it is, is the answer.   AGTP "PLAN"
+ * Plans a call of one endpoint: required inputs that are not offered come from a preceding chain. The endpoint's answer
+ * is the plan's answer.   AGTP "PLAN"
  */
 export function planCall(target: EndpointDefinition, parts: CallParts): EndpointsPlan {
   const { taskFor, maxSteps, log } = parts;
@@ -104,7 +103,7 @@ export function planCall(target: EndpointDefinition, parts: CallParts): Endpoint
   return planOfChain("planner", chain, "last", task, log);
 }
 
-/** The required inputs that are not offered, as something to come by. */
+/** The required inputs that are not offered, as goals. */
 function asksOf({ required }: IndexedEndpoint, task: SynthesisTask): readonly Ask[] {
   return required
     .filter((input) => !task.isOffered(input))
@@ -115,7 +114,7 @@ function noCall(explanation: string, inputs: readonly string[] = []): EndpointsP
   return { kind: "none", explanation, outputs: [], inputs };
 }
 
-/** Finds the compatible endpoint that comes closest. */
+/** Finds the closest compatible endpoint. */
 function findPassthrough(task: SynthesisTask, log: SynthesisLog): IndexedEndpoint | undefined {
   const candidates = candidatesOf(task);
   log.considered("passthrough", `${candidates.length} endpoints could answer alone`);
@@ -131,7 +130,7 @@ function findPassthrough(task: SynthesisTask, log: SynthesisLog): IndexedEndpoin
   return best?.endpoint;
 }
 
-/** The endpoints that give the rarest output, or those of the same method. */
+/** The endpoints that give the rarest output; without asked outputs, those of the same method. */
 function candidatesOf(task: SynthesisTask): readonly IndexedEndpoint[] {
   if (task.asks.length === 0) {
     const { index, proposal, offers } = task;
@@ -150,7 +149,7 @@ function isCompatible(endpoint: IndexedEndpoint, task: SynthesisTask): boolean {
   );
 }
 
-/** The reason why an endpoint does not do alone. */
+/** The reason that an endpoint does not suffice alone. */
 function explainFault(endpoint: IndexedEndpoint, task: SynthesisTask): string {
   const obstacle = task.obstacle(endpoint);
   if (obstacle !== undefined) return obstacle;
@@ -166,10 +165,7 @@ interface Ranked {
   readonly rank: readonly number[];
 }
 
-/**
- * The distance from the proposal, the weightiest part first: method, capability, namespace, inputs
- * that only one side has.
- */
+/** The distance from the proposal by method, capability, namespace, and unmatched inputs, in this order. */
 function rankOf(endpoint: IndexedEndpoint, task: SynthesisTask): readonly number[] {
   const { method, semantic, namespace, path } = endpoint.definition;
   const { proposal } = task;

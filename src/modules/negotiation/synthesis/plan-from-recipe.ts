@@ -1,7 +1,6 @@
 /**
- * Plans from recipes: the first one by name that matches the proposal and can be used. The plan
- * runs under the version that the recipe has now, for as long as its contract lives.   AGTP-API
- * §10.5
+ * Plans from recipes: the first usable recipe by name that matches the proposal. The plan keeps the recipe's current
+ * version for as long as its contract lives.   AGTP-API §10.5
  */
 
 import { addUnder } from "../../../base/listed.ts";
@@ -36,19 +35,19 @@ import {
 import type { SynthesisBounds } from "./synthesis-task.ts";
 import { inputTypesOf, type StepWithTarget } from "./write-recipe.ts";
 
-/** The plan that a recipe gives; else why the first one that is for the pair does not. */
+/** The plan of a recipe, or the reason that the first matching one is unusable. */
 type RecipePlan =
   | Omit<SynthesisPlan, "log">
   | { readonly kind: "none"; readonly explanation?: string };
 
-/** Finds the plan that a recipe gives, if one does. */
+/** Plans from recipes. */
 export type RecipePlanner = (
   proposal: Proposal,
   bounds: SynthesisBounds,
   log: SynthesisLog,
 ) => RecipePlan;
 
-/** Sorts the recipes by method and name; those without a pattern answer no proposal. */
+/** Sorts recipes by method and name; those without a pattern match no proposal. */
 export function compileRecipes(recipes: Iterable<Recipe>, reaches: StepReaches): RecipePlanner {
   const byMethod = new Map<string, Recipe[]>();
   for (const recipe of [...recipes].sort((a, b) => compareTexts(a.name, b.name))) {
@@ -90,7 +89,7 @@ function findForbiddenStep({ steps }: Recipe, { allows }: SynthesisBounds): stri
 }
 
 function planOfRecipe(recipe: Recipe, reaches: StepReaches): Omit<SynthesisPlan, "log"> {
-  // The match is the business of the recipe that is current; a plan is kept as plain JSON.
+  // Matching uses the current recipe's pattern, and the plan is stored as plain JSON.
   const { pattern: _pattern, ...captured } = recipe;
   const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, reaches);
   return {
@@ -111,7 +110,7 @@ function targetOf(step: RecipeStep, reaches: StepReaches): StepWithTarget {
   return { step, endpoint: isOne ? reached.endpoint : undefined };
 }
 
-/** Finds why calls of the proposed endpoint could never succeed; undefined where they may. */
+/** Returns the reason that the proposed endpoint could never succeed, or undefined. */
 function findRecipeMisfit(
   recipe: Recipe,
   { inputSchema, outputSchema }: Proposal,
@@ -126,7 +125,7 @@ function findRecipeMisfit(
   return findOutputMisfit(recipe, outputSchema, reaches);
 }
 
-/** Proposed inputs that are always there, and of a type that nothing the step arrives at takes. */
+/** Required inputs of the proposal with a type that no possible target takes. */
 function refusedInputs(
   { path, parameters }: RecipeStep,
   inputSchema: JsonSchema,
@@ -136,7 +135,7 @@ function refusedInputs(
   const inPath = new Set(templateParameters(path));
   const lists: KnownLists = new Map();
   return Object.entries(parameters).flatMap(([parameter, source]) => {
-    // Values of a path are texts, and are read as whatever the endpoint declares.
+    // Path values are texts, which endpoints convert to the declared type.
     if (source.kind !== "proposal" || inPath.has(parameter)) return [];
     const schema = offered.properties.get(source.value);
     if (schema === undefined || !offered.required.has(source.value)) return [];
@@ -152,7 +151,7 @@ function isMisfit(given: SchemaKind | undefined, name: string, schema: JsonSchem
   return declared !== undefined && areDisjoint(given, kindOfSchema(declared, schema));
 }
 
-/** Compares the answer, as far as it is known, with what was asked. */
+/** Compares the recipe's answer, as far as known, with the proposed output. */
 function findOutputMisfit(
   { steps, aggregation }: Recipe,
   outputSchema: JsonSchema,
@@ -177,14 +176,14 @@ function findOutputMisfit(
   return `it gives ${quoteNames(names)} as another type than is asked for`;
 }
 
-/** Tells whether the last step that declares a member always gives it as another type. */
+/** Tells whether the last step that declares a member always gives another type. */
 function isNeverGiven(
   name: string,
   asked: SchemaKind | undefined,
   reached: readonly (readonly StepReach[])[],
 ): boolean {
   for (const step of [...reached].reverse()) {
-    // The server's own answers are declared nowhere.
+    // The server's own answers have no declared schema.
     if (step.some(({ kind }) => kind === "server")) return false;
     const schemas = step.map((one) => (one.kind === "endpoint" ? one.endpoint.outputSchema : {}));
     if (schemas.every((schema) => !membersOf(schema).properties.has(name))) continue;

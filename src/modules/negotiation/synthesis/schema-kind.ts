@@ -1,7 +1,6 @@
 /**
- * The kind of values that a schema lets through: their types, their formats, and the values
- * themselves where it lists them. `type`, `format`, `enum`, `const`, local references and the
- * branches of `allOf`, `anyOf` and `oneOf` are read; every other keyword is passed over.
+ * The kind of values that a schema allows: types, formats and listed values. It considers `type`, `format`, `enum`,
+ * `const`, local references and the branches of `allOf`, `anyOf` and `oneOf`, and ignores every other keyword.
  */
 
 import { isRecord } from "../../../base/json-value.ts";
@@ -10,25 +9,25 @@ import { FORMATS, sortedText } from "../../../schema/keywords-and-formats.ts";
 import { resolveLocalReference } from "../../../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
 
-/** A type of values that shares none with another one: numbers are integers or fractions. */
+/** Types without overlap: a number is an integer or a fraction. */
 export type DisjointType = Exclude<SchemaType, "number"> | "fraction";
 
-/** The facts that are known about the values of one type. */
+/** The known restrictions on values of one type. */
 export interface TypedValues {
-  /** The formats that the values have, each of them. */
+  /** Formats that all the values have. */
   readonly formats: ReadonlySet<string>;
-  /** Canonical texts of the only values there are; absent: any value of the type. */
+  /** Canonical texts of the allowed values; absent allows any value of the type. */
   readonly values?: ReadonlySet<string>;
 }
 
-/** Alternatives by type; a type that is absent is not let through. */
+/** Alternatives by type; an absent type is not allowed. */
 export type SchemaKind = ReadonlyMap<DisjointType, readonly TypedValues[]>;
 
-/** A schema as members of `properties` have them. */
+/** A schema in `properties`. */
 export type PropertySchema = JsonSchema | boolean;
 
 const NUMBERS = ["integer", "fraction"] as const;
-/** The most schemas and alternatives of one parameter that are looked into. */
+/** The limits of schemas and alternatives examined per property. */
 const MAX_SCHEMAS = 256;
 const MAX_ALTERNATIVES = 64;
 
@@ -41,17 +40,17 @@ const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]>([
   ["fraction", ANYTHING],
   ["object", ANYTHING],
   ["array", ANYTHING],
-  // So few that an enum may cover them.
+  // Listed, so that an enum can cover all of them.
   ["boolean", [{ formats: NO_FORMATS, values: new Set(["true", "false"]) }]],
   ["null", [{ formats: NO_FORMATS, values: new Set(["null"]) }]],
 ]);
 
-/** The kinds of lists of values that were read: thousands of references may lead to a long one. */
+/** Cached kinds of value lists, as thousands of references may share a long one. */
 export type KnownLists = Map<object, SchemaKind>;
 
 /**
- * The kind of a schema; its references are into `root`, all of whose properties may share `lists`.
- * Undefined: it has more branches than are looked into, or refers to itself.
+ * Returns the kind of a schema whose references are into `root`; its properties may share `lists`. Undefined if the
+ * schema has too many branches or refers to itself.
  */
 export function kindOfSchema(
   schema: PropertySchema,
@@ -61,13 +60,13 @@ export function kindOfSchema(
   return new KindReader(root, lists).read(schema);
 }
 
-/** Tells whether no value is of both kinds; a kind that could not be worked out may be any. */
+/** Tells whether two kinds share no value; an undetermined kind may be anything. */
 export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return intersect(one, other)?.size === 0;
 }
 
-/** Reads one schema; it counts what it looked at. */
+/** Reads one schema, counting the schemas examined. */
 class KindReader {
   readonly #root: JsonSchema;
   readonly #lists: KnownLists;
@@ -91,7 +90,7 @@ class KindReader {
     return kind;
   }
 
-  /** The facts that lists of values, and other schemas, tell about the same value. */
+  /** Yields the kinds that value lists and other schemas impose on the same value. */
   *#limits(schema: JsonSchema): Generator<SchemaKind | undefined> {
     const { $ref, allOf, anyOf, oneOf } = schema;
     const { enum: values } = schema;
@@ -106,7 +105,7 @@ class KindReader {
     }
   }
 
-  /** `list` is where the values are written. */
+  /** Reads a list of values; `list` is the cache key. */
   #listed(list: object, values: readonly unknown[]): SchemaKind {
     const kind = this.#lists.get(list) ?? listedKind(values);
     this.#lists.set(list, kind);
@@ -128,7 +127,7 @@ class KindReader {
   }
 }
 
-/** The facts that `type` and `format` tell. */
+/** The kind that `type` and `format` describe. */
 function describedKind({ type, format }: JsonSchema): SchemaKind {
   let kind = ANY_KIND;
   if (type !== undefined) kind = restrictTypes(kind, type);
@@ -157,7 +156,7 @@ function restrictFormat(kind: SchemaKind, format: string): SchemaKind {
   );
 }
 
-/** `int32` and the like, which say nothing about texts. */
+/** Tells whether a format such as `int32` applies to numbers and not to texts. */
 function isNumberFormat(format: string): boolean {
   const definition = FORMATS.get(format);
   return typeof definition === "object" && "type" in definition && definition.type === "number";
@@ -180,7 +179,7 @@ function typeOf(value: unknown): DisjointType {
   return type === "number" ? "fraction" : type;
 }
 
-/** The kind that both let through; undefined: there are too many alternatives. */
+/** The intersection of two kinds; undefined if it has too many alternatives. */
 function intersect(one: SchemaKind, other: SchemaKind): SchemaKind | undefined {
   const both = new Map<DisjointType, readonly TypedValues[]>();
   for (const [type, alternatives] of one) {
@@ -208,11 +207,10 @@ function meetValues(
 }
 
 /**
- * Tells whether every value of the given kind is of the kind that is taken, as far as their types,
- * formats, enums and constants say: each type of a union is taken, an integer is a number, a format
- * that is asked for is given, an enum holds no value that is not asked for. What says nothing about
- * its type fits only what asks for nothing; what never has a value fits everything. Undefined, a
- * kind that could not be worked out, gives anything and takes nothing.
+ * Tells whether every given value is accepted, as far as types, formats, enums and constants say: each type of a union
+ * is accepted, an integer is a number, a required format is given, and an enum has only accepted values. An untyped
+ * schema only fits an unrestricted one, an empty kind fits everything, and an undetermined kind gives anything and
+ * accepts nothing.
  */
 export function isKindCovered(
   given: SchemaKind | undefined,
@@ -229,7 +227,7 @@ export function isKindCovered(
 function isTaken(given: TypedValues, accepted: readonly TypedValues[]): boolean {
   const fitting = accepted.filter(({ formats }) => isSubset(formats, given.formats));
   if (fitting.some(({ values }) => values === undefined)) return true;
-  // Listed values may be spread over the branches of a union.
+  // Alternatives may split the listed values among them.
   return (
     given.values !== undefined &&
     [...given.values].every((text) => fitting.some(({ values }) => values?.has(text)))

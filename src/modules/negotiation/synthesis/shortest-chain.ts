@@ -1,35 +1,33 @@
 /**
- * Searches the shortest chain. To find it is as hard as covering a set, so the search has a budget
- * that is counted in work and not in time: within it the answer is the shortest and best chain
- * there is; beyond it, the best chain that was seen. Either way the same proposal gets the same
- * answer.
+ * Searches the shortest chain. The problem is as hard as set cover, so the search has a budget of work instead of time:
+ * within it the result is optimal, beyond it the best chain seen. Either way, the same proposal has the same result.
  */
 import { arrange, type Candidate, compareChains, type Goal, isMet } from "./chain.ts";
 import type { Closure } from "./closure.ts";
 import type { Ask } from "./synthesis-task.ts";
 
-/** The facts that are known before the search. */
+/** Bounds and facts known before the search. */
 interface SearchOptions {
-  /** The fewest steps that a chain can have. */
+  /** The minimum number of steps. */
   readonly lowest: number;
-  /** The most steps that a chain may have. */
+  /** The maximum number of steps. */
   readonly highest: number;
-  /** A chain that would do, though it may be improved. */
+  /** A valid chain that may be improved. */
   readonly known: readonly Candidate[] | undefined;
-  /** The number of inputs that the proposal offers. */
+  /** The number of proposed inputs. */
   readonly offered: number;
 }
 
 interface SearchResult {
   readonly best: readonly Candidate[] | undefined;
-  /** Everything was looked at: there is nothing better. */
+  /** True if the search was exhaustive, so that no better chain exists. */
   readonly isComplete: boolean;
 }
 
-/** The budget of one search, in lookups, more or less. */
+/** The approximate budget of one search, in lookups. */
 const MAX_WORK = 60_000;
 
-/** Finds the best chain that meets every ask. */
+/** Finds the best chain that meets all wanted outputs. */
 export function searchShortestChain(closure: Closure, options: SearchOptions): SearchResult {
   const search = new ChainSearch(closure, options);
   let isComplete = !closure.isPartial;
@@ -43,7 +41,7 @@ export function searchShortestChain(closure: Closure, options: SearchOptions): S
   return { best: search.best, isComplete };
 }
 
-/** Looks at sets of steps up to a depth, from what is asked backwards. */
+/** Searches sets of steps up to a depth, backwards from the wanted outputs. */
 class ChainSearch {
   best: readonly Candidate[] | undefined;
   readonly #asks: readonly Ask[];
@@ -61,7 +59,7 @@ class ChainSearch {
     this.#mostSupplied = mostSupplied(this.#branches);
   }
 
-  /** Looks at every set of at most `depth` steps; false: the budget was used up. */
+  /** Searches all sets of at most `depth` steps; false if the budget ran out. */
   run(depth: number): boolean {
     this.#seen = new Set();
     this.#expand([], depth);
@@ -71,7 +69,7 @@ class ChainSearch {
   #expand(steps: readonly Candidate[], depth: number): void {
     this.#work += 4 + steps.length ** 2;
     const unmet = this.#unmetGoals(steps);
-    // Each further step meets at most so many of what is still open.
+    // Each further step meets at most `#mostSupplied` open goals.
     if (steps.length + Math.ceil(unmet.length / this.#mostSupplied) > depth) return;
     const goals = unmet.length > 0 ? this.#fewest(unmet) : this.#blockingNeeds(steps);
     if (goals.length === 0) this.#offer(steps);
@@ -84,7 +82,7 @@ class ChainSearch {
     }
   }
 
-  /** A set of steps is looked at once, in whichever order it came together. */
+  /** Visits each set of steps once, regardless of order. */
   #visit(steps: readonly Candidate[], candidate: Candidate, depth: number): void {
     this.#work += 1;
     if (steps.includes(candidate)) return;
@@ -109,7 +107,7 @@ class ChainSearch {
     return [...unmet];
   }
 
-  /** One goal that no step supplies is enough to branch on: each plan has a step that does. */
+  /** Branching on one unmet goal suffices, as each plan has a step that supplies it. */
   #fewest(goals: readonly Goal[]): readonly Goal[] {
     let fewest: Goal | undefined;
     for (const goal of goals) {
@@ -122,7 +120,7 @@ class ChainSearch {
     return this.#branches.get(goal)?.length ?? 0;
   }
 
-  /** Any need of steps that wait for each other may be the one that sets them free. */
+  /** For steps that need each other, any unmet need may break the cycle. */
   #blockingNeeds(steps: readonly Candidate[]): readonly Goal[] {
     const { ordered, stuck } = arrange(steps);
     const needs = new Set(stuck.flatMap(({ needs: own }) => own));
@@ -130,7 +128,7 @@ class ChainSearch {
   }
 }
 
-/** The most goals that one candidate meets. */
+/** The maximum number of goals that one candidate supplies. */
 function mostSupplied(branches: ReadonlyMap<Goal, readonly Candidate[]>): number {
   const counts = new Map<Candidate, number>();
   let most = 1;
@@ -142,10 +140,7 @@ function mostSupplied(branches: ReadonlyMap<Goal, readonly Candidate[]>): number
   return most;
 }
 
-/**
- * One candidate of each sort: those that need, take and supply the same, as far as it matters, are
- * as good as the first of them.
- */
+/** Keeps the first of equivalent candidates: those with the same relevant needs, inputs and supplies. */
 function distinctBranches(
   producers: ReadonlyMap<Goal, readonly Candidate[]>,
 ): ReadonlyMap<Goal, readonly Candidate[]> {

@@ -1,7 +1,6 @@
 /**
- * Finds the endpoints that a refused proposal might have been after: of the same capability or in
- * the same words, and the one pair that comes closest. They may be such as the agent may not call;
- * a manifest has those, too.   AGTP-API §10.3
+ * Finds endpoints similar to a refused proposal, by capability or words, and the closest pair. They may include
+ * endpoints that the agent may not call, as a manifest also lists those.   AGTP-API §10.3
  */
 
 import { addUnder } from "../../../base/listed.ts";
@@ -11,7 +10,7 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
 
-/** The weight of a shared method, word of the path, output, input or word. */
+/** The weight of a common method, path word, output, input or description word. */
 const WEIGHTS = { method: 2, path: 3, output: 3, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
 
@@ -19,12 +18,12 @@ const MAX_TERMS = 128;
 const MAX_TEXT_LENGTH = 2048;
 const MIN_WORD_LENGTH = 3;
 const CAPABILITY_SCORE = 0.5;
-/** Words that every description has. */
+/** Words too common in descriptions to matter. */
 const FILLERS: ReadonlySet<string> = new Set(
   "the and for with that this its from are was has have one all any into what which".split(" "),
 );
 
-/** Indexes endpoints, which are in the order of their pairs, by what describes them. */
+/** Indexes the descriptive terms of endpoints, which are sorted by pair. */
 export function* indexingSimilarEndpoints(
   endpoints: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
@@ -41,11 +40,11 @@ export function* indexingSimilarEndpoints(
   return new SimilarEndpoints(endpoints, places, capabilities);
 }
 
-/** Looks for endpoints that are like a proposal. */
+/** Finds endpoints similar to a proposal. */
 class SimilarEndpoints {
   readonly #endpoints: readonly EndpointDefinition[];
   readonly #places: Pick<SpreadMap<readonly number[]>, "get">;
-  /** The places of the endpoints that have a capability. */
+  /** The indexes of endpoints by capability. */
   readonly #capabilities: ReadonlyMap<string, readonly number[]>;
 
   constructor(
@@ -58,7 +57,7 @@ class SimilarEndpoints {
     this.#capabilities = capabilities;
   }
 
-  /** The closest endpoints, at most `limit`, closest first. */
+  /** The most similar endpoints, best first, at most `limit`. */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[] {
     const scores = this.#score(termsOf(proposal));
     for (const place of this.#capabilities.get(proposal.semantic.capability) ?? []) {
@@ -67,9 +66,7 @@ class SimilarEndpoints {
     return this.#best(scores, limit);
   }
 
-  /**
-   * The closest endpoint that shares a word of the path or an output: many share method and inputs.
-   */
+  /** The most similar endpoint with a common path word or output; method and inputs alone are too common. */
   closest(proposal: Proposal): EndpointDefinition | undefined {
     const terms = [...termsOf(proposal)].filter(([, trait]) => trait !== "word");
     const telling = terms.filter(([, trait]) => trait === "path" || trait === "output");
@@ -81,7 +78,7 @@ class SimilarEndpoints {
     return this.#best(scores, 1)[0];
   }
 
-  /** The score of each endpoint, by place; what few endpoints have counts for more. */
+  /** Scores endpoints by index; rare terms weigh more. */
   #score(terms: Iterable<readonly [string, Trait]>): Float64Array {
     const scores = new Float64Array(this.#endpoints.length);
     for (const [term, trait] of terms) {
@@ -92,7 +89,7 @@ class SimilarEndpoints {
     return scores;
   }
 
-  /** The few that score highest, the first in order among equals. */
+  /** The highest scores, with equal ones in index order. */
   #best(scores: Float64Array, limit: number): readonly EndpointDefinition[] {
     const best: { readonly place: number; readonly score: number }[] = [];
     for (let place = 0; place < scores.length; place += 1) {
@@ -108,7 +105,7 @@ class SimilarEndpoints {
   }
 }
 
-/** The terms of an endpoint or a proposal: at most so many, each of one trait. */
+/** The terms of an endpoint or proposal, bounded in number, each with one trait. */
 function termsOf(described: Proposal): ReadonlyMap<string, Trait> {
   const { method, path, description, semantic, inputSchema, outputSchema } = described;
   const terms = new Map<string, Trait>([[`method ${method}`, "method"]]);
@@ -123,9 +120,7 @@ function termsOf(described: Proposal): ReadonlyMap<string, Trait> {
   return terms;
 }
 
-/**
- * The words of a text in lower case, without a plural's "s": "/rooms" is about the same as "/room".
- */
+/** The words of a text in lower case, without a plural "s": "/rooms" is about the same as "/room". */
 export function wordsOf(text: string): readonly string[] {
   return text
     .slice(0, MAX_TEXT_LENGTH)

@@ -1,6 +1,6 @@
 /**
- * One proposal in front of the index: what it offers, what it asks for, which endpoints its agent
- * may use. All of it is forgotten with the plan, so that proposals leave nothing behind.
+ * One proposal against the index: its offers, its wanted outputs and the endpoints that its agent may use. Nothing of
+ * it outlives the plan.
  */
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import type { PlanLimits, Proposal, ScopeCheck } from "../../../endpoint/synthesis-plan.ts";
@@ -9,30 +9,27 @@ import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
 import { isKindCovered, type KnownLists, kindOfSchema, type SchemaKind } from "./schema-kind.ts";
 
-/** An output that the proposal names. */
+/** A wanted output. */
 export interface Ask {
   readonly name: string;
-  /** True: every answer must have it. */
+  /** True if every answer must have it. */
   readonly isRequired: boolean;
-  /** The outputs that can be it. */
+  /** The outputs that fit it. */
   readonly outputs: ReadonlySet<Output>;
 }
 
-/** The bounds of one attempt at a plan. */
+/** The bounds of one planning attempt. */
 export interface SynthesisBounds {
   readonly authority: ScopeCheck;
-  /** The strongest impact that a step may have. */
+  /** The strongest impact allowed for a step. */
   readonly impact: Impact;
-  /** The most steps: those of the policy, or fewer. */
+  /** The maximum number of steps, at most the policy's. */
   readonly maxSteps: number;
-  /** True if a step may be this endpoint; every one unless given. */
+  /** Tells whether a step may be this endpoint; by default any may. */
   readonly allows?: PlanLimits["allows"];
 }
 
-/**
- * The frequency with which a proposal offers an input of an endpoint: never, in some calls, in each
- * call.
- */
+/** How often calls include an input. */
 type OfferState = "no" | "sometimes" | "always";
 
 const OFFER_STATES: readonly OfferState[] = ["no", "sometimes", "always"];
@@ -44,24 +41,24 @@ const UNUSABLE = 2;
 export class SynthesisTask {
   readonly index: EndpointIndex;
   readonly proposal: Proposal;
-  /** Names of the proposed inputs. */
+  /** The names of the proposed inputs. */
   readonly offers: readonly string[];
-  /** The inputs of endpoints that are offered. */
+  /** The endpoint inputs that the proposal offers. */
   readonly offered: readonly Input[];
-  /** The outputs to cover: those that are required; where none is, all of them. */
+  /** The outputs to cover: the required ones or, if there are none, all. */
   readonly asks: readonly Ask[];
-  /** Outputs that are welcome besides. */
+  /** Optional outputs. */
   readonly wishes: readonly Ask[];
-  /** True: the answer may have members that were not asked for. */
+  /** True if the answer may have further members. */
   readonly isOpen: boolean;
   readonly #bounds: SynthesisBounds;
   readonly #impactRank: number;
-  /** The place in `OFFER_STATES` of each input, by its id. */
+  /** The index into `OFFER_STATES` of each input, by its id. */
   readonly #offerStates: Uint8Array;
   readonly #usable: Uint8Array;
   #isHeldByImpact = false;
 
-  /** Reads a proposal; `asks` stands for what it asks for itself. */
+  /** Reads a proposal; `asks` overrides its wanted outputs. */
   constructor(
     index: EndpointIndex,
     proposal: Proposal,
@@ -95,7 +92,7 @@ export class SynthesisTask {
     return this.#offerStates[id] !== 0;
   }
 
-  /** True: some endpoint would do, were its impact not stronger than what is proposed. */
+  /** True if an endpoint was only ruled out by its impact. */
   get isHeldByImpact(): boolean {
     return this.#isHeldByImpact;
   }
@@ -121,7 +118,7 @@ export class SynthesisTask {
     return isWithin;
   }
 
-  /** Tells why this agent's plan must not use an endpoint. */
+  /** Returns the reason that this agent's plan may not use an endpoint. */
   obstacle({ definition, fault, impact }: IndexedEndpoint): string | undefined {
     if (fault !== undefined) return fault;
     const { authority, impact: allowed, allows } = this.#bounds;
@@ -133,14 +130,14 @@ export class SynthesisTask {
   }
 }
 
-/** The endpoints that give an asked output, usable or not. */
+/** The endpoints that give a wanted output, usable or not. */
 export function giversOf({ outputs, isRequired }: Ask): readonly IndexedEndpoint[] {
   return [...outputs].flatMap(({ givers, occasional }) =>
     isRequired ? givers : [...givers, ...occasional],
   );
 }
 
-/** Tells whether an endpoint gives an asked output; without fail, if it has to. */
+/** Tells whether an endpoint gives a wanted output, always if it is required. */
 export function gives(
   { outputs, occasional }: IndexedEndpoint,
   ask: Pick<Ask, "outputs" | "isRequired">,
@@ -166,7 +163,7 @@ function readOffers(
   const lists: KnownLists = new Map();
   for (const [name, property] of properties) {
     const kind = kindOfSchema(property, inputSchema, lists);
-    // A property that may have no value is never sent.
+    // A property without possible values is never sent.
     if (kind?.size === 0) continue;
     offers.push(name);
     const state = required.has(name) ? "always" : "sometimes";

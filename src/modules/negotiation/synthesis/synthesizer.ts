@@ -1,8 +1,7 @@
 /**
- * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else
- * the one endpoint that does what is asked, else the shortest chain of endpoints. Where only the
- * agent's scopes are in the way, that is said; the caller answers 262 then, and 463
- * otherwise.   AGTP-API §10.6
+ * Synthesis: plans for proposals. The plan is the first usable matching recipe, else the one endpoint that suffices,
+ * else the shortest chain. A failure says if only the agent's scopes are missing, for which the caller answers 262
+ * instead of 463.   AGTP-API §10.6
  */
 import { type Paced, sortPaced } from "../../../base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
@@ -28,16 +27,16 @@ import { indexingSimilarEndpoints } from "./similar-endpoints.ts";
 import { type Ask, type SynthesisBounds, SynthesisTask } from "./synthesis-task.ts";
 
 interface SynthesizerOptions {
-  /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
+  /** Registered endpoints (tier B) that are reachable by their own pair. */
   readonly endpoints: readonly EndpointDefinition[];
   readonly recipes: Iterable<Recipe>;
-  /** The pairs that a step of a recipe may arrive at. */
+  /** The possible targets of a recipe's step. */
   readonly reaches: StepReaches;
-  /** The most steps that the policy gives a plan. */
+  /** The policy's maximum number of steps. */
   readonly maxDepth: number;
 }
 
-/** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
+/** Builds the indexes, one endpoint per step; later requests do not change them. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const { maxDepth } = options;
   const planFromRecipes = compileRecipes(options.recipes, options.reaches);
@@ -80,7 +79,7 @@ interface PlanSources {
 const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
 const ALL_SCOPES: ScopeCheck = { covers: () => true };
 
-/** Tries within the bounds; where that fails, tries beyond them, only to say why. */
+/** Plans within the bounds; after a failure, tries without them to explain it. */
 function planOrExplain(
   tryWithin: (bounds: SynthesisBounds) => Attempt,
   bounds: SynthesisBounds,
@@ -105,13 +104,11 @@ function planOrExplain(
 type Attempt =
   | SynthesisPlan
   | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
-        /**
-         * Some endpoints would have helped, were their impact not stronger than what is proposed.
-         */
+        /** True if endpoints were only ruled out by their impact. */
         readonly isHeldByImpact: boolean;
       });
 
-/** Asks the sources of plans in their order, once. */
+/** Tries each source of plans once, in order. */
 function attempt(
   proposal: Proposal,
   bounds: SynthesisBounds,
@@ -123,13 +120,12 @@ function attempt(
   const task = new SynthesisTask(index, proposal, bounds);
   const outcome = planFromEndpoints(task, bounds.maxSteps, log);
   const { explanation } = fromRecipe;
-  // The reason that keeps the recipe for the pair from it says more than what no other endpoint
-  // gives.
+  // The obstacle of the matching recipe is more helpful than the endpoints' failure.
   const isTold = outcome.kind === "none" && explanation !== undefined;
   return attemptOf(isTold ? { ...outcome, explanation } : outcome, [task], log);
 }
 
-/** Attempts a call of one endpoint, which nothing can stand in for. */
+/** Plans a call of one specific endpoint. */
 function attemptCall(
   target: EndpointDefinition,
   proposal: Proposal,
@@ -157,7 +153,7 @@ function attemptOf(
   return { ...outcome, isHeldByImpact, log: log.entries() };
 }
 
-/** An authority that remembers whether it said no. */
+/** Wraps an authority to record if it refused a scope. */
 function watch(authority: ScopeCheck): ScopeCheck & { hasRefused(): boolean } {
   let refused = false;
   return {

@@ -1,7 +1,6 @@
 /**
- * Writes a chain of endpoints as a recipe: where each input of each step comes from, and which
- * step's output each member of the answer is. A value goes only to an input of its own name, and
- * only from where it is sure to be: what some answers lack would fail the step that counts on it.
+ * Writes a chain of endpoints as a recipe: the source of each step's inputs, and of each member of the answer. A value
+ * only goes to an input of its own name, and only from a guaranteed source: a missing one would fail the step.
  */
 
 import { templateParameters } from "../../../catalog/path-grammar.ts";
@@ -13,16 +12,16 @@ import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import { membersOf } from "./object-members.ts";
 import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
-/** A step, with what the log says about its inputs. */
+/** A step, and the log's description of its inputs. */
 interface WrittenStep {
   readonly step: RecipeStep;
-  /** The source of each input, in words. */
+  /** Descriptions of the inputs' sources. */
   readonly inputs: Readonly<Record<string, string>>;
   /** Proposed inputs that the endpoint requires. */
   readonly needed: readonly string[];
 }
 
-/** The steps of a chain, each with everything it takes that can be had. */
+/** The steps of a chain, each with every input that is available. */
 export function writeSteps(
   task: SynthesisTask,
   chain: readonly IndexedEndpoint[],
@@ -43,7 +42,7 @@ export function writeSteps(
   });
 }
 
-/** A recipe of its own for a plan that came from none. */
+/** Creates the recipe of a plan that came from none. */
 export function recipeOf(
   name: string,
   steps: readonly RecipeStep[],
@@ -55,10 +54,7 @@ export function recipeOf(
   };
 }
 
-/**
- * The aggregation that gives exactly what was asked for, each member from the last step that is
- * sure to give it.
- */
+/** The aggregation of exactly the wanted members, each from the last step that always gives it. */
 export function pickAsked(task: SynthesisTask, chain: readonly IndexedEndpoint[]): Aggregation {
   const members = [...task.asks, ...task.wishes].flatMap((ask): [string, string][] => {
     const at = giverOf(chain, ask);
@@ -78,10 +74,7 @@ interface Source {
   readonly words: string;
 }
 
-/**
- * The source of a required input: the caller's value where it is sure, then the latest output, then
- * the caller's.
- */
+/** The source of a required input: the proposal if it always has it, else the latest output, else the proposal. */
 function requiredSource(
   task: SynthesisTask,
   input: Input,
@@ -92,9 +85,7 @@ function requiredSource(
   return at === undefined ? fromProposal(input) : fromStep(input, at);
 }
 
-/**
- * The source of an optional input; a value that could be one of several outputs is none of them.
- */
+/** The source of an optional input; none if several outputs could be it. */
 function optionalSource(
   task: SynthesisTask,
   input: Input,
@@ -124,13 +115,13 @@ function captureName(at: number): string {
   return `step_${at + 1}`;
 }
 
-/** A step, and the one endpoint that it arrives at; none where it may be several, or the server. */
+/** A step and its only target; undefined if it may have several, or the server's own. */
 export interface StepWithTarget {
   readonly step: RecipeStep;
   readonly endpoint: EndpointDefinition | undefined;
 }
 
-/** The types of each proposed input, by name; a name that may be anything is left out. */
+/** The accepted types of each proposed input; unrestricted ones are omitted. */
 export function inputTypesOf(
   steps: readonly StepWithTarget[],
 ): Readonly<Record<string, readonly SchemaType[]>> {
@@ -140,7 +131,7 @@ export function inputTypesOf(
     const inPath = new Set(templateParameters(step.path));
     const { properties } = membersOf(endpoint.inputSchema);
     for (const [parameter, source] of Object.entries(step.parameters)) {
-      // A value that goes into a path is written as text there, whatever it was.
+      // Path values are written as text, whatever their type.
       if (source.kind !== "proposal" || inPath.has(parameter)) continue;
       const taken = declaredTypes(properties.get(parameter), endpoint.inputSchema);
       const known = types.get(source.value) ?? SCHEMA_TYPES;
