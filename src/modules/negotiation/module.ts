@@ -1,6 +1,6 @@
 /**
  * Assembles a deployment's contracts: the gates' questions, the negotiating route, PROPOSE and PLAN. Each deployment
- * has its own assembly over shared stored state. AGTP-API §10
+ * has its own assembly over shared stored state.   AGTP-API §10
  */
 import { inGroups } from "../../base/groups.ts";
 import { inSlices, mapPaced } from "../../base/paced.ts";

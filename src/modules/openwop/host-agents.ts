@@ -146,7 +146,7 @@ const PATH = /^[./~]/;
 /**
  * Collects the secrets that this server knows, each with a name to show in its place: credentials in the configuration,
  * in upstream header fields of endpoints, and in environment variables with such names. Environment variables come
- * first, since operators know a secret by that name. OpenWOP SR-1
+ * first, since operators know a secret by that name.   OpenWOP SR-1
  */
 export function* collectingSecrets(
   config: OpenwopSections,

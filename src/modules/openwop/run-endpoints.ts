@@ -1,6 +1,6 @@
 /**
  * Runs over AGTP, the same as over HTTP; each agent sees its own. 262 without an Agent-ID · 404 `run_not_found` for
- * missing runs and those of others · 422 named after the error. OpenWOP RFC 0072 §B
+ * missing runs and those of others · 422 named after the error.   OpenWOP RFC 0072 §B
  */
 import { given, type JsonRecord, textIn } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";

@@ -1,6 +1,6 @@
 /**
  * Compiles a manifest to AGTP endpoints, one per task, whose program the manifest fixes. The daemon registers the same
- * endpoints, so that the compiled output shows exactly what is served. AGTP-API §6.4, §7
+ * endpoints, so that the compiled output shows exactly what is served.   AGTP-API §6.4, §7
  */
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";

@@ -1,7 +1,7 @@
 /**
  * Merges profile, workflow and task by their field tables; the narrower scope wins. Lists and attributes are replaced
  * whole, provider settings are merged one level deep, and a requirement of a broader scope cannot be waived by a
- * narrower one. agentcli spec "Inheritance", agentcli execution identity "Merge"
+ * narrower one.   agentcli spec "Inheritance", agentcli execution identity "Merge"
  */
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { BLOCKS, type Field, type Fields } from "../manifest/fields.ts";

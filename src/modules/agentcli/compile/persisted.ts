@@ -1,6 +1,6 @@
 /**
  * The parts of identity, proof, authorization and evidence that may be stored in a scheduler's database: no provider
- * settings, inputs, attributes or proof commands. agentcli spec "Persisted declarations"
+ * settings, inputs, attributes or proof commands.   agentcli spec "Persisted declarations"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";

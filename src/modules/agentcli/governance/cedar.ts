@@ -1,7 +1,7 @@
 /**
  * Asks Cedar policies in this process if a task may run: the identity is the principal, the task the resource, and the
  * included sections the context. A request is denied if no policy permits it or a policy cannot be read. The engine is
- * loaded on first use. Cedar Policy Language "Authorization"
+ * loaded on first use.   Cedar Policy Language "Authorization"
  */
 import { createRequire } from "node:module";
 import { resolve } from "node:path";

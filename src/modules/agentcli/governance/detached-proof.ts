@@ -1,7 +1,7 @@
 /**
  * A detached signature that authorizes a manifest. It covers only the text of the digest, `sha256:…`, so that any
  * signing tool can create it: either plain base64 by the profile's key, or in OpenSSH format by a key among its allowed
- * signers. agentcli execution identity "detached-signature"
+ * signers.   agentcli execution identity "detached-signature"
  */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { resolve } from "node:path";

@@ -1,7 +1,7 @@
 /**
  * Delegation chains. A token's `act` is its holder, each nested `act` the holder before, and `sub` the subject that all
  * act for; only a verified signature makes this trustworthy. A narrower scope may only tighten a broader one's policy,
- * and a chain must satisfy the policy. RFC 8693 §4.1, RFC 7519, agentcli execution identity "Delegation"
+ * and a chain must satisfy the policy.   RFC 8693 §4.1, RFC 7519, agentcli execution identity "Delegation"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";

@@ -1,6 +1,6 @@
 /**
  * The identity providers of this program: none, a token from the environment, a token from a file, and a token with a
- * delegation chain. Other providers are not listed, and a manifest that names one is invalid. agentcli execution
+ * delegation chain. Other providers are not listed, and a manifest that names one is invalid.   agentcli execution
  * identity "Identity providers"
  */
 import { resolve } from "node:path";

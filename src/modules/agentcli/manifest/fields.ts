@@ -1,6 +1,6 @@
 /**
  * The fields of a manifest as data tables, from which validation, JSON Schema, legacy descriptors, unknown-key checks,
- * merging and types are derived. agentcli spec "Fields"
+ * merging and types are derived.   agentcli spec "Fields"
  */
 
 /** From weakest to strongest. */

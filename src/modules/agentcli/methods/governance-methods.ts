@@ -1,6 +1,6 @@
 /**
  * The methods of 0.2 about one task (its identity, delegation, proof and authorization) and about the available
- * providers and verifiers. They only read, except that a proof's command is run if the caller allows it. agentcli
+ * providers and verifiers. They only read, except that a proof's command is run if the caller allows it.   agentcli
  * protocol "v0.2"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
  * Approvals of tasks. A person is asked through an escalation; acceptance allows one run of exactly that task, by the
  * agent that asked and on behalf of the same delegators, for as long as the answer could have taken. A used approval
- * stays used across restarts. agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
+ * stays used across restarts.   agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
 import { canonicalDigest } from "../../../identity/canonical-form.ts";

@@ -206,7 +206,7 @@ function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRec
 
 /**
  * The command as in evidence and its hash. Callers may not see what the operator passes to programs, so only the
- * program's name is plain text and the rest is hashed. agentcli execution identity "Evidence"
+ * program's name is plain text and the rest is hashed.   agentcli execution identity "Evidence"
  */
 function describeCommand({ program, args, env, stdin }: ShellPayload): JsonRecord {
   return {

@@ -183,7 +183,7 @@ type Followed =
 
 /**
  * The tasks that an outcome triggers, in manifest order; tasks with other triggers are omitted. Conditions are matched
- * in linear time. agentcli spec "Triggers"
+ * in linear time.   agentcli spec "Triggers"
  */
 function tasksAfter(
   { tasks }: Workflow,

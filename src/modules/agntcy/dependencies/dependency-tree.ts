@@ -1,6 +1,7 @@
 /**
  * The direct and transitive dependencies of an agent: each needs a manifest of the right version, an existing option
- * and all required variables. Cycles are reported. Services are verified elsewhere. Agent Manifest "Agent Dependencies"
+ * and all required variables. Cycles are reported. Services are verified elsewhere.   Agent Manifest "Agent
+ * Dependencies"
  */
 import type { Environment } from "../../../base/environment.ts";
 import { quoteValue } from "../../../base/json-value.ts";

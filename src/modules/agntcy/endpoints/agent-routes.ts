@@ -1,6 +1,6 @@
 /**
  * The endpoints of one agent as routes of the operator's tier: in the registry, in DISCOVER /methods and in the
- * manifest like any other. Capabilities that the agent lacks have none. AGTP-API §6.1, §7
+ * manifest like any other. Capabilities that the agent lacks have none.   AGTP-API §6.1, §7
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";

@@ -1,6 +1,6 @@
 /**
  * The schemas of an agent's endpoints: the manifest's own, each nested in its member. Input objects are closed, output
- * objects open. AGTP-API §6.4, §13.3
+ * objects open.   AGTP-API §6.4, §13.3
  */
 
 import { escapeToken } from "../../../base/dotted-key.ts";

@@ -1,7 +1,7 @@
 /**
  * CONFIRM of an escalation that a run's interrupt opened: the agent resumes with the decision's value, and only then is
  * the escalation decided. A decision that cannot be sent to the agent is not made. 403 not the caller's to decide · 409
- * decided already · 422 the value violates the schema AGTP "CONFIRM"
+ * decided already · 422 the value violates the schema   AGTP "CONFIRM"
  */
 
 import { given } from "../../../base/json-value.ts";

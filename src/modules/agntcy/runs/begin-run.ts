@@ -3,7 +3,7 @@
  * without waiting for it, and return no id when it is interrupted: there the run is created by waiting, and found among
  * the thread's by this server's id in its metadata. Other runs are streamed from their creation, as a later listener
  * would miss an agent's first events. The server names such a run in its stream or, before that, in its list of runs;
- * servers without that list are not used so. Agent Connect Protocol "Create a stateless run and stream its output"
+ * servers without that list are not used so.   Agent Connect Protocol "Create a stateless run and stream its output"
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Deadline } from "../../../base/deadline.ts";

@@ -1,6 +1,6 @@
 /**
  * Describes the steps of a plan as invocations: target, input and, for unknown values, their source. A plan is rejected
- * if this server would not answer its steps as described. AGTP "PLAN"
+ * if this server would not answer its steps as described.   AGTP "PLAN"
  */
 
 import { unescapeToken } from "../../../base/dotted-key.ts";

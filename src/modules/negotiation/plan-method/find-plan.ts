@@ -1,7 +1,7 @@
 /**
  * Finds the plan for a goal: a call of the named endpoint, a chain that gives the wanted outputs, or what the goal's
  * words describe. Steps are checked as the gates would; the first valid plan is taken, and the first failure explains
- * why there is none. AGTP "PLAN"
+ * why there is none.   AGTP "PLAN"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";

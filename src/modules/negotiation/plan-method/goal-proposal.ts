@@ -1,4 +1,4 @@
-/** Converts a request for a plan to a proposal, which synthesis takes. AGTP "PLAN" */
+/** Converts a request for a plan to a proposal, which synthesis takes.   AGTP "PLAN" */
 
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";

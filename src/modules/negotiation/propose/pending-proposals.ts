@@ -1,6 +1,6 @@
 /**
  * Proposals that are evaluated asynchronously: 261 at once, and the answer on a later query. Pending ones are stored,
- * and so are also evaluated after a restart or a reload. AGTP-API §10.6, §11
+ * and so are also evaluated after a restart or a reload.   AGTP-API §10.6, §11
  */
 
 import { notFound } from "../../../dispatch/refusals/refusal.ts";

@@ -1,7 +1,7 @@
 /**
  * PROPOSE: requests an endpoint that does not exist. 263 with the contract, 261 while being evaluated, or a refusal:
  * 463 `synthesis-disabled` first of all if the policy disables synthesis, and 463 after three rejections in a
- * negotiation. AGTP-API §8.7, §10
+ * negotiation.   AGTP-API §8.7, §10
  */
 
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";

@@ -1,7 +1,7 @@
 /**
  * Admits requests: checks the key, then that the operation exists, then the key's scopes. 401 unknown key · 404 no such
  * path · 405 other method · 403 missing scope. Paths end in names behind a colon and have values of any length, so they
- * are matched here, segment by segment. OpenWOP "auth"
+ * are matched here, segment by segment.   OpenWOP "auth"
  */
 
 import { decodePart } from "../../../base/percent-encoding.ts";

@@ -1,6 +1,6 @@
 /**
  * Layer 1: a request with an Idempotency-Key is executed once, even if it is repeated concurrently or after a kill. The
- * answer is committed together with the changes that it reports. OpenWOP "idempotency"
+ * answer is committed together with the changes that it reports.   OpenWOP "idempotency"
  */
 
 import { hash } from "node:crypto";

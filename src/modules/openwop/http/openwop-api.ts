@@ -1,6 +1,6 @@
 /**
  * The HTTP API as fastify plugins: discovery for everybody, and under /v1 operations that need a bearer key. The key is
- * checked before the path, and both before any body is read. OpenWOP "rest-endpoints", "auth", "error-envelope"
+ * checked before the path, and both before any body is read.   OpenWOP "rest-endpoints", "auth", "error-envelope"
  */
 
 import { hash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
  * The operations of the API in matching order; this file itself has those about agents, packs and workflows. The
- * OpenAPI document is generated from them. OpenWOP RFC 0072 §A, RFC 0003, "rest-endpoints"
+ * OpenAPI document is generated from them.   OpenWOP RFC 0072 §A, RFC 0003, "rest-endpoints"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";

@@ -1,6 +1,6 @@
 /**
  * core.approvalGate: suspends the run until its inputs are approved, by one approver or as many as it requires. A
- * rejection ends the run unless a loop edge leads back for it. OpenWOP "interrupt" approval, RFC 0051
+ * rejection ends the run unless a loop edge leads back for it.   OpenWOP "interrupt" approval, RFC 0051
  */
 
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";

@@ -1,6 +1,6 @@
 /**
  * The schemas of an agent's endpoint: the task wrapped in a dispatch's other members, and the result wrapped in the
- * run's own. Local references of a pack's schema are moved along. OpenWOP RFC 0072 §B, AGTP-API §6.4
+ * run's own. Local references of a pack's schema are moved along.   OpenWOP RFC 0072 §B, AGTP-API §6.4
  */
 
 import type { JsonSchema } from "../../../schema/json-schema.ts";

@@ -1,7 +1,7 @@
 /**
  * Loads the packs directory: one directory per pack, or with `install_scope = "tenant"` one per tenant with its packs
  * inside. A directory without pack.json is ignored. A name claimed by two packs belongs to the first in directory
- * order. OpenWOP RFC 0003, RFC 0074
+ * order.   OpenWOP RFC 0003, RFC 0074
  */
 
 import { existsSync, readdirSync } from "node:fs";

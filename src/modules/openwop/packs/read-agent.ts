@@ -1,6 +1,6 @@
 /**
- * Reads one entry of a pack's `agents` into an agent, or reports all its faults. Other entries are unaffected. OpenWOP
- * RFC 0003 §B-C, RFC 0072 §C, RFC 0092
+ * Reads one entry of a pack's `agents` into an agent, or reports all its faults. Other entries are unaffected.
+ * OpenWOP RFC 0003 §B-C, RFC 0072 §C, RFC 0092
  */
 
 import { realpathSync } from "node:fs";

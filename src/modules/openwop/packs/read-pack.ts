@@ -1,6 +1,6 @@
 /**
  * Reads one pack: its manifest, signature, needs and agents. A fault of the manifest refuses the pack, a fault of an
- * agent only that agent. OpenWOP "Node Packs", RFC 0003, RFC 0072 §C
+ * agent only that agent.   OpenWOP "Node Packs", RFC 0003, RFC 0072 §C
  */
 import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";

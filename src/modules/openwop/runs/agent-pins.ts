@@ -77,7 +77,7 @@ const RETURN_PROBE = "mock-return-violation";
 
 /**
  * Checks a run's inputs against the task schema of the agent that its workflow requires. A misfit ends the run before
- * any node is executed. Undefined if the inputs are valid or no agent is required. OpenWOP RFC 0003 §D
+ * any node is executed. Undefined if the inputs are valid or no agent is required.   OpenWOP RFC 0003 §D
  */
 export function checkHandoffGate(
   { workflow, inputs, owner: { tenant } }: Run,

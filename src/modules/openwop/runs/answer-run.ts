@@ -1,6 +1,6 @@
 /**
  * Answers the interrupt of a run's node. The first answer counts; a gate may need several votes, of which each
- * principal's first counts. A low-confidence decision can be approved, replaced or rejected. OpenWOP "interrupt",
+ * principal's first counts. A low-confidence decision can be approved, replaced or rejected.   OpenWOP "interrupt",
  * RFC 0002 §F
  */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
@@ -180,7 +180,7 @@ export function isApproving(action: unknown): boolean {
 }
 
 /**
- * Refuses a vote of a principal that the gate does not list, or that has voted already. OpenWOP "interrupt" approval
+ * Refuses a vote of a principal that the gate does not list, or that has voted already.   OpenWOP "interrupt" approval
  */
 function refuseVote(
   { kind, data, votes }: Interrupt,

@@ -1,6 +1,6 @@
 /**
  * Creates a run from a request: finds the workflow or generates one for an agent, validates inputs and options against
- * it, and redacts suspected secrets. OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
+ * it, and redacts suspected secrets.   OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
 import { hash } from "node:crypto";
 import { escapeToken } from "../../../base/dotted-key.ts";

@@ -1,7 +1,7 @@
 /**
  * Pauses, resumes and ends runs on request. `immediate` cuts off a node without an effect and retries it later. An
  * agent's turn is never cut off: as with any node under `drain-current-node`, its end is waited for. Ending a run ends
- * all its descendants. OpenWOP "rest-endpoints" §pause, §resume, §cancel, "interrupt-profiles" parent and child
+ * all its descendants.   OpenWOP "rest-endpoints" §pause, §resume, §cancel, "interrupt-profiles" parent and child
  */
 
 import { traceOf } from "../../../base/thrown.ts";

@@ -1,6 +1,6 @@
 /**
  * The log of one run: events are numbered, redacted and stored group by group, and published only once stored. The
- * terminal event is the last. OpenWOP "run-event", SR-1
+ * terminal event is the last.   OpenWOP "run-event", SR-1
  */
 
 import { type Ends, within } from "../../../base/deadline.ts";

@@ -118,7 +118,7 @@ export class RunWorker implements RunExecutor {
 
 /**
  * Executes a run from the end of its log until it is over or suspended, node by node in a fixed order. New, resumed,
- * forked and abandoned runs take the same steps. The signal's reason is a `RunStop`. OpenWOP RFC 0072 §B, "replay"
+ * forked and abandoned runs take the same steps. The signal's reason is a `RunStop`.   OpenWOP RFC 0072 §B, "replay"
  */
 async function driveAndNoteStop(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
   const { run } = log;

@@ -169,7 +169,7 @@ export const MAX_NODE_EXECUTIONS = 256;
 /** The minimum of `runTimeoutMs`. */
 export const MIN_DURATION_MS = 1000;
 
-/** The code of a refusal; AGTP and HTTP each map it to a status. OpenWOP "error-envelope" */
+/** The code of a refusal; AGTP and HTTP each map it to a status.   OpenWOP "error-envelope" */
 export type RunRefusalCode =
   | "validation_error"
   | "agent_not_found"

@@ -1,6 +1,6 @@
 /**
  * Executes one node from the end of the log: starts or resumes it, and records the outcome. A node that ignores the
- * signal is abandoned, and its later outcome discarded. OpenWOP RFC 0072 §B, "replay"
+ * signal is abandoned, and its later outcome discarded.   OpenWOP RFC 0072 §B, "replay"
  */
 import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";

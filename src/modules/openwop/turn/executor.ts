@@ -1,6 +1,6 @@
 /**
  * Takes agents' turns. An agent may take one if it is installed for the run's tenant, active, and the task fits its
- * schema; the turn then checks everything else. OpenWOP RFC 0002, RFC 0070
+ * schema; the turn then checks everything else.   OpenWOP RFC 0002, RFC 0070
  */
 
 import { raceAbort, within } from "../../../base/deadline.ts";

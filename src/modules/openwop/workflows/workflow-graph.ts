@@ -1,6 +1,6 @@
 /**
  * The graph of a workflow. Nodes run after their predecessors and otherwise in the definition's order, so that runs are
- * reproducible; an edge with a condition is a loop that leads back. OpenWOP "workflow-definition"
+ * reproducible; an edge with a condition is a loop that leads back.   OpenWOP "workflow-definition"
  */
 import { isDeepStrictEqual } from "node:util";
 import { type JsonRecord, valueAt } from "../../../base/json-value.ts";
