@@ -1,17 +1,19 @@
 /**
- * The statements that append a batch of records by compare-and-set: heads are moved where they are as
- * expected, and the records of those chains are inserted. Each is one transaction by itself.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * The statements that append a batch of records by compare-and-set: heads that are as expected move, and the records
+ * of those chains are inserted. Each is a transaction by itself.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type { ChainedRecord, RecordBatch } from "../records/record-store.ts";
 
-/** A chain whose records are kept. */
+/** A chain whose records were stored. */
 export interface KeptChain {
   readonly agent_id: string;
 }
 
-/** Answers the chains that were as expected; those that are new are inserted behind all locks. */
+/**
+ * Returns the statement that yields the chains whose heads were as expected; new chains are inserted after all locks
+ * are taken.
+ */
 export function appendStatement(name: string): string {
   return `WITH batch AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
@@ -40,7 +42,7 @@ export function appendStatement(name: string): string {
   ) SELECT agent_id FROM won`;
 }
 
-/** The values of `appendStatement`. */
+/** Returns the values of `appendStatement`. */
 export function batchValues({ records, expected }: RecordBatch): unknown[] {
   const last = new Map(records.map((record) => [record.chain.agentId, record]));
   const agents = [...expected.keys()].sort();
@@ -59,8 +61,8 @@ export function batchValues({ records, expected }: RecordBatch): unknown[] {
 }
 
 /**
- * As `appendStatement`, of one record that follows another. It takes one lock and no array, so that the
- * server needs two fifths of the time; it counts a row where the head was as expected.
+ * As `appendStatement`, for one record of an existing chain. It takes one lock and no array, so that the server
+ * needs two fifths of the time; it counts a row if the head was as expected.
  */
 export function appendOneStatement(name: string): string {
   return `WITH moved AS (
@@ -70,7 +72,7 @@ export function appendOneStatement(name: string): string {
     SELECT $3, agent_id, $6, $7 FROM moved`;
 }
 
-/** The values of `appendOneStatement`. */
+/** Returns the values of `appendOneStatement`. */
 export function oneRecordValues(
   { auditId, jws, chain }: ChainedRecord,
   expected: string,
@@ -80,12 +82,12 @@ export function oneRecordValues(
 }
 
 const TEXT_OID = 25;
-/** Of a `text[]`: its dimensions, a flag, the type of its elements, their number, the first one's index. */
+/** The head of a `text[]`: dimensions, flag, element type, element count, first index. */
 const ARRAY_HEAD_BYTES = 20;
 
 /**
- * A `text[]` as PostgreSQL sends and receives it. It reads one of a hundred records in half of the time that it
- * takes to read the same as text, octet by octet.
+ * Encodes a `text[]` in PostgreSQL's binary format. The server reads one of a hundred records in half the time of
+ * the text format, which it parses octet by octet.
  */
 function textArray(texts: readonly string[]): Buffer {
   let length = ARRAY_HEAD_BYTES;

@@ -1,7 +1,7 @@
 /**
- * Commits of one turn as one transaction: their keys are locked first, in order, so that each key's
- * revisions grow and no other node decides between the look at the expectations and the write. Each
- * commit stays all or nothing on its own.
+ * Groups the commits of one turn into a transaction. Their keys are locked first, in order, so that each key's
+ * revisions grow and no other node decides between the check of the expectations and the write. Each commit stays
+ * atomic by itself.
  */
 import { hash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,17 +17,17 @@ interface CommitRequest {
   readonly expectations: readonly Expectation[];
 }
 
-/** So many commits fit into the number of one transaction. */
+/** The commits that fit in a transaction's range of revisions. */
 export const COMMITS_A_TRANSACTION = 4_096;
-/** Keys are locked by so many locks: a server has room for a few thousand. */
+/** The locks that keys share; a server has room for a few thousand. */
 const STRIPES = 256;
-/** How long the outcome of a commit is looked for. */
+/** How long the outcome of a commit is looked up. */
 const LOOK_UP_MS = 4_000;
 const LOOK_UP_PAUSE_MS = 100;
 /** How long the server waits for the next statement of a transaction. */
 const IDLE_MS = 3_000;
 
-/** The revisions of a transaction's commits begin here. */
+/** Returns the revision of a transaction's commit by its index. */
 export function revisionOf(transaction: number, index: number): number {
   return transaction * COMMITS_A_TRANSACTION + index;
 }
@@ -44,7 +44,7 @@ export class PostgresCommitter {
     this.#lockSpace = hash("sha256", `store ${name}`, "buffer").readInt32BE(0);
   }
 
-  /** Makes commits, in order; rejects where none of them was made, or nobody knows. */
+  /** Makes commits in order; rejects if none was made, or the outcome is unknown. */
   commit(requests: readonly CommitRequest[]): Promise<readonly CommitOutcome[]> {
     return again(() => this.#attempt(requests));
   }
@@ -70,7 +70,7 @@ export class PostgresCommitter {
         }
       });
     } catch (error) {
-      // An answer to COMMIT is a refusal; without one, it may have been made.
+      // An error response to COMMIT is a refusal; without a response it may have succeeded.
       if (!isCommitting || written === undefined || decided === undefined) throw error;
       if (isAnswer(error) || !(await this.#wasMade(written, error))) throw error;
       return outcomesOf(decided, written.number);
@@ -84,7 +84,7 @@ export class PostgresCommitter {
       for (const one of expectations) stripes.add(this.#stripeOf(one));
     }
     const sorted = [...stripes].sort((left, right) => left - right);
-    // A node that vanishes in the middle, and whose connection nobody ends, holds nobody up for long.
+    // Bounds how long a node that vanished without closing its connection blocks others.
     return `${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
       SELECT pg_advisory_xact_lock(${this.#lockSpace}, stripe)
       FROM unnest(ARRAY[${sorted.join()}]::int[]) AS stripe`;
@@ -148,7 +148,7 @@ export class PostgresCommitter {
     return { number: Number(number), madeAt };
   }
 
-  /** Finds out what became of a transaction, once it is over; rejects where that cannot be known. */
+  /** Determines the outcome of a transaction once it is over; rejects if that is impossible. */
   async #wasMade({ number, madeAt }: WrittenTransaction, cause: unknown): Promise<boolean> {
     const until = performance.now() + LOOK_UP_MS;
     let isOver = false;
@@ -163,12 +163,12 @@ export class PostgresCommitter {
         );
         const [row] = rows;
         if (row?.made === true) return true;
-        // It may have ended behind the snapshot: only the next one has all of it.
+        // It may have ended after the snapshot, so only the next query is conclusive.
         if (isOver) return false;
         isOver = row !== undefined && row.status !== "in progress";
         if (isOver) continue;
       } catch {
-        // The server may be starting again.
+        // The server may be restarting.
       }
       await delay(LOOK_UP_PAUSE_MS);
     }
@@ -177,8 +177,8 @@ export class PostgresCommitter {
 }
 
 /**
- * A transaction that may be made: a server that crashed before it was uses its number again, for changes of another
- * time.
+ * A transaction with unknown outcome. A server that crashed before it may reuse its number, so the time identifies
+ * it too.
  */
 interface WrittenTransaction {
   readonly number: number;
@@ -188,23 +188,23 @@ interface WrittenTransaction {
 
 interface FinalChange {
   readonly change: EncodedChange;
-  /** The place of the commit that it belongs to. */
+  /** The index of its commit. */
   readonly index: number;
 }
 
-/** The expectations of each commit that do not hold, and the last change of each key. */
+/** The failed expectations of each commit, and the last change of each key. */
 interface Decided {
   readonly failures: readonly (readonly Expectation[])[];
   readonly final: ReadonlyMap<string, FinalChange>;
 }
 
-/** Decides commits in order: each sees those before it. */
+/** Decides commits in order; each sees the ones before it. */
 function decide(requests: readonly CommitRequest[], stored: ReadonlyMap<string, number>): Decided {
   const final = new Map<string, FinalChange>();
   const failures = requests.map(({ changes, expectations }, index) => {
     const failed = expectations.filter((one) => {
       const before = final.get(idOf(one));
-      // No caller can know the revision of a commit that is being made.
+      // No caller can know the revision of a commit in progress.
       if (before !== undefined) return before.change.json !== undefined || one.revision !== 0;
       return one.revision !== (stored.get(idOf(one)) ?? 0);
     });

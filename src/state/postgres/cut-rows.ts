@@ -1,7 +1,6 @@
 /**
- * The rows of `meta` about records that were cut off: the signed checkpoints and where every chain stood
- * at the last of them, as lines of an export, so that an export has them as they are.
- * AGTP-IDENTIFIERS "Audit Log"
+ * The rows of `meta` about removed records: the signed checkpoints, and the chain heads of the last cut, stored as
+ * lines of an export so that exporting copies them.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Pool, PoolClient } from "pg";
 import type { CutHead } from "../journal/cut-heads.ts";
@@ -9,40 +8,40 @@ import { type JournalCut, readCut } from "../journal/cut-record.ts";
 import { readStateLine } from "../moving/state-file.ts";
 import { inTransaction, pagesOf } from "./driver.ts";
 
-/** The number of the first segment that is not gone. */
+/** The row with the number of the first remaining segment. */
 export const FIRST_SEGMENT = "first_segment";
-/** The number of the last record that is gone. */
+/** The row with the number of the last removed record. */
 export const CUT_NUMBER = "cut_number";
-/** The names of the lines begin so; the checkpoints stand before the heads. */
+/** The prefix of the lines' rows; checkpoints sort before heads. */
 export const CUT_LINE = "cut-line:";
-/** The names of the heads: behind it the segment that they are of, and their number. */
+/** The prefix of the heads' rows; their segment and a number follow. */
 export const CUT_HEADS: string = `${CUT_LINE}heads:`;
-/** Names of heads that belong to a cut that is not made yet: behind it whose they are, and their number. */
+/** The prefix of heads for a cut in preparation; the process and a number follow. */
 export const STAGED_HEADS = "cut-staged:";
-/** So many characters of heads stand in a row. */
+/** The characters of heads in a row. */
 export const HEADS_IN_A_ROW: number = 64 * 1024;
-/** So many rows of lines are read at once. */
+/** The rows of lines read at once. */
 const ROWS = 8;
 
-/** The name of the row of a checkpoint. */
+/** Returns the name of a checkpoint's row. */
 export function cutRow(through: number): string {
   return `${CUT_LINE}${digits(through)}`;
 }
 
-/** The name of a row of heads. */
+/** Returns the name of a row of heads. */
 export function headsRow(prefix: string, index: number): string {
   return `${prefix}:${digits(index)}`;
 }
 
-/** Names of rows are in the order of these. */
+/** Pads a number so that names sort by it. */
 export function digits(number: number): string {
   return String(number).padStart(9, "0");
 }
 
-/** Whatever asks the database. */
+/** A pool or a connection to query. */
 export type Asked = Pick<Pool | PoolClient, "query">;
 
-/** The value of a row of `meta`; undefined where there is none. */
+/** Returns the value of a row of `meta`; undefined if there is none. */
 export async function readMeta(db: Asked, name: string, row: string): Promise<string | undefined> {
   const { rows } = await db.query<{ value: string }>(
     `SELECT value FROM ${name}.meta WHERE name = $1`,
@@ -51,7 +50,7 @@ export async function readMeta(db: Asked, name: string, row: string): Promise<st
   return rows[0]?.value;
 }
 
-/** Writes a row of `meta`, over what it had. */
+/** Writes a row of `meta`, replacing its value. */
 export async function writeMeta(
   db: Asked,
   name: string,
@@ -65,7 +64,7 @@ export async function writeMeta(
   );
 }
 
-/** The last checkpoint; undefined where nothing was cut. */
+/** Returns the last checkpoint; undefined if nothing was cut. */
 export async function readLastCutRow(db: Asked, name: string): Promise<JournalCut | undefined> {
   const { rows } = await db.query<{ value: string }>(
     `SELECT value FROM ${name}.meta
@@ -75,7 +74,7 @@ export async function readLastCutRow(db: Asked, name: string): Promise<JournalCu
   return rows[0] && cutOf(rows[0].value);
 }
 
-/** The checkpoints whose rows stand behind one, in order. */
+/** Yields the checkpoints after a row, in order. */
 export async function* readCutRows(
   db: Asked,
   name: string,
@@ -87,7 +86,7 @@ export async function* readCutRows(
   }
 }
 
-/** Where chains stood at the last cut, in the order of its file; nothing is written meanwhile. */
+/** Yields the chain heads of the last cut in the order of its file; they must not change meanwhile. */
 export async function* readHeadRows(db: Asked, name: string): AsyncGenerator<CutHead> {
   const range = { kind: "cut_head", after: CUT_LINE, before: AFTER_LINES };
   for await (const text of readLines(db, name, range)) {
@@ -96,10 +95,10 @@ export async function* readHeadRows(db: Asked, name: string): AsyncGenerator<Cut
   }
 }
 
-/** The first name behind all lines. */
+/** The first name after the lines. */
 export const AFTER_LINES = "cut-line;";
 
-/** The lines of a kind in the rows between two, a few rows at a time. */
+/** Yields the lines of a kind between two rows, a few rows at a time. */
 async function* readLines(
   db: Asked,
   name: string,
@@ -122,7 +121,7 @@ function cutOf(line: string): JournalCut | undefined {
 
 const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/** Reads in one snapshot, also while another node cuts. */
+/** Yields from one snapshot, unaffected by another node's cut. */
 export async function* readingSnapshot<Read>(
   pool: Pool,
   read: (client: PoolClient) => AsyncIterable<Read>,
@@ -139,7 +138,7 @@ export async function* readingSnapshot<Read>(
   }
 }
 
-/** Reads in one snapshot, whole. */
+/** Reads within one snapshot. */
 export function inSnapshot<Done>(
   pool: Pool,
   read: (client: PoolClient) => Promise<Done>,
@@ -147,20 +146,20 @@ export function inSnapshot<Done>(
   return inTransaction(pool, SNAPSHOT, read);
 }
 
-/** A record that somebody knows of; `at` is when it was made, undefined where an earlier build has not noted it. */
+/** A known record; `at` is when it was made, undefined if an earlier build noted it. */
 interface KnownRecord {
   readonly agentId: string;
   readonly at?: number | undefined;
 }
 
-/** The cut that was read last. */
+/** The cut read last. */
 interface KnownEnds {
   readonly cutId: string | undefined;
-  /** By agent when the last of its records that went was made. */
+  /** By agent, when its last removed record was made. */
   readonly newest: ReadonlyMap<string, number>;
 }
 
-/** Tells records that were cut off from those that a database has lost. */
+/** Distinguishes records removed by retention from those that the database has lost. */
 export class CutEnds {
   readonly #pool: Pool;
   readonly #name: string;
@@ -171,7 +170,7 @@ export class CutEnds {
     this.#name = name;
   }
 
-  /** Finds the records that are not there and may have been lost. */
+  /** Returns those of the missing records that may have been lost. */
   async lost<Known extends KnownRecord>(records: readonly Known[]): Promise<readonly Known[]> {
     if (records.length === 0) return records;
     const cut = await readLastCutRow(this.#pool, this.#name);
@@ -190,7 +189,7 @@ export class CutEnds {
       for await (const { agentId, at } of readHeadRows(client, this.#name)) newest.set(agentId, at);
       return { cutId: cut?.cutId, newest };
     });
-    // As a whole, and once it was read to its end: half of it would have records that were cut off be lost.
+    // Set only after a complete read: with a partial one, removed records would look lost.
     this.#known = known;
     return known;
   }

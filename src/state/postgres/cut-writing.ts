@@ -1,6 +1,6 @@
 /**
- * Writes a cut: where all chains stand after it is staged row by row, as one long transaction would
- * hold up what every node learns of changes; then everything counts with one short one.
+ * Writes a cut. The chain heads are staged row by row, since one long transaction would delay the feed of changes to
+ * every node; a short transaction then commits everything.
  */
 import { createHash } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
@@ -25,7 +25,7 @@ import {
 } from "./cut-rows.ts";
 import type { NumberRange } from "./record-segments.ts";
 
-/** Writes heads in rows whose names begin with a prefix; answers the file that they are. */
+/** Writes heads in rows with a prefix; returns the description of their file. */
 export async function writeHeadRows(
   db: Asked,
   name: string,
@@ -52,7 +52,7 @@ export async function writeHeadRows(
   return { file: headsName(through), sha256: digest.digest("hex"), chains };
 }
 
-/** Stages heads for a process; what it staged before goes. */
+/** Stages heads for a process, replacing its earlier ones. */
 export async function stageHeads(
   pool: Pool,
   name: string,
@@ -64,7 +64,7 @@ export async function stageHeads(
   return writeHeadRows(pool, name, { prefix, through }, heads);
 }
 
-/** Has a cut count, with the heads that were staged for it. */
+/** Commits a cut with its staged heads. */
 export async function commitCut(
   client: PoolClient,
   name: string,
@@ -88,20 +88,20 @@ export async function commitCut(
   await writeMeta(client, name, CUT_NUMBER, String(to));
 }
 
-/** A segment whose checkpoint is committed and whose records are not gone yet. */
+/** A segment with a committed checkpoint whose records are not deleted yet. */
 export interface PendingSegment extends NumberRange {
   readonly file: string;
   readonly sha256: string;
-  /** True where it may not go before it is in an archive. */
+  /** True if it must be archived before its records are deleted. */
   readonly isKept: boolean;
-  /** True once it is there. */
+  /** True once it is archived. */
   readonly isArchived: boolean;
 }
 
-/** The row of `meta` that has all of them. */
+/** The row of `meta` that lists them. */
 const PENDING = "cut_pending";
 
-/** Reads the segments whose records are not gone yet, the oldest first. */
+/** Returns the pending segments, oldest first. */
 export async function readPending(db: Asked, name: string): Promise<readonly PendingSegment[]> {
   const value: unknown = JSON.parse((await readMeta(db, name, PENDING)) ?? "[]");
   return Array.isArray(value) && value.every(isRecord)
@@ -109,7 +109,7 @@ export async function readPending(db: Asked, name: string): Promise<readonly Pen
     : [];
 }
 
-/** Writes another list, made from the one that is there. */
+/** Updates the list of pending segments. */
 export async function changePending(
   client: PoolClient,
   name: string,

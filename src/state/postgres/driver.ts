@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL driver, loaded where a configuration asks for it, and how it is connected: TLS as
- * the URL and `ca` say, bounded waits, and no statement that a pooler between could not carry.
+ * Loads the PostgreSQL driver on demand, and configures its connections: TLS according to the URL and `ca`, bounded
+ * waits, and only statements that work through a pooler.
  */
 import { createRequire } from "node:module";
 import type { Duplex } from "node:stream";
@@ -13,47 +13,46 @@ import { isAnswer } from "./fault.ts";
 /** The database of `[store]`. */
 export interface PostgresLocation {
   readonly url: string;
-  /** The schema that holds the tables. */
+  /** The schema of the tables. */
   readonly schema: string;
-  /** A file of CA certificates in PEM, instead of the system's. */
+  /** A PEM file of CA certificates, replacing the system's. */
   readonly ca?: string | undefined;
 }
 
-/** What is wrong, at which key of `[store]`. */
+/** A problem at a key of `[store]`. */
 interface LocationFault {
   readonly key: string;
   readonly message: string;
 }
 
-/** A pool that nothing is connected with yet, or what is wrong. */
+/** A pool without connections yet, or the problem. */
 type PostgresPool =
   | { readonly pool: Pool; readonly fault?: undefined }
   | { readonly pool?: undefined; readonly fault: LocationFault };
 
-/** How long a connection, and how long a statement is waited for. */
+/** Timeouts of a connection attempt, and of a statement. */
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
-/** How long no further connection is asked for after the server has refused one. */
+/** How long no further connection is requested after the server refused one. */
 const FULL_MS = 10_000;
-/** Refusals of one connection more: a server's, and a pooler's. */
+/** SQLSTATEs of a server and of a pooler without free connections. */
 const TOO_MANY: readonly string[] = ["53300", "08P01"];
-/** The server keeps each commit, though the default of the role may be another: replies tell of it. */
+/** Replies report a commit, so it must be durable whatever the role's default is. */
 const KEEP_COMMITS = `SELECT set_config('synchronous_commit', 'on', false)
   WHERE current_setting('synchronous_commit') = 'off'`;
 /**
- * The server looks so often whether the other end is still there: else a statement that waits for a lock goes on
- * waiting when nobody waits for it any more, and each that is asked in its place takes another connection of the
- * server's.
+ * Makes the server detect a closed connection: otherwise a statement that waits for a lock goes on after its client
+ * has gone, and each retry takes another of the server's connections.
  */
 const LOOK_FOR_END = "SET client_connection_check_interval = 2000";
 const MAX_PEM_BYTES = 1_048_576;
 const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
-/** A list of hosts, which libpq takes, stands behind the password, in which a comma is one. */
+/** A list of hosts, as libpq allows, comes after the password, which may contain a comma. */
 const SEVERAL_HOSTS = /^[^/]*,/;
 
-/** What is wrong with a location, by itself; undefined: nothing that can be known without a server. */
+/** Returns a problem that is visible without a server; undefined if there is none. */
 export function findLocationFault(location: PostgresLocation): LocationFault | undefined {
   return makePool(location).fault;
 }
@@ -77,7 +76,7 @@ function readLocation({ url, schema, ca }: PostgresLocation) {
   return "fault" in ssl ? ssl : { beforeQuery, parameters, ssl };
 }
 
-/** Makes the pool of a location; its password is in no message. */
+/** Creates the pool of a location. No message contains its password. */
 export function makePool(location: PostgresLocation): PostgresPool {
   const read = readLocation(location);
   if ("fault" in read) return read;
@@ -95,12 +94,12 @@ export function makePool(location: PostgresLocation): PostgresPool {
   };
   try {
     const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
-    // Reads the URL, which a pool does not before it connects.
+    // Parses the URL, which a pool does only when it connects.
     new driver.Client(config);
     const pool = makeWaitingPool(driver, { ...config, Client: notingClient(driver), onConnect });
-    // An idle connection that ends is replaced when the next is needed.
+    // An idle connection that ends is replaced on demand.
     pool.on("error", () => undefined);
-    // So is one that ends between two statements of a transaction, or more than once: the next fails.
+    // A connection may end during a transaction, or emit several errors; the next statement fails.
     pool.on("connect", (client) => client.on("error", () => undefined));
     return { pool };
   } catch (error) {
@@ -109,10 +108,10 @@ export function makePool(location: PostgresLocation): PostgresPool {
   }
 }
 
-/** The reasons for which connections were not made. */
+/** Errors of connections that were not made. */
 const reasons = new WeakSet<object>();
 
-/** A server whose system cannot tell refuses to look, and is used all the same. */
+/** Configures a new connection; a server whose system lacks the check refuses it, and is used anyway. */
 async function onConnect(client: Pick<Client, "query">): Promise<void> {
   for (const text of [KEEP_COMMITS, LOOK_FOR_END]) {
     const asked = { text, query_timeout: CONNECT_MS };
@@ -127,13 +126,13 @@ async function onConnect(client: Pick<Client, "query">): Promise<void> {
 }
 
 /**
- * A pool that is refused one connection more waits for one of those that it has: who shares a server, or has few
- * connections there, is served all the same.
+ * A pool that, when refused another connection, waits for one of its own, so that it works with a server that is
+ * shared or allows few connections.
  */
 function makeWaitingPool(driver: typeof import("pg"), config: PoolConfig): Pool {
   class WaitingPool extends driver.Pool {
     #fullUntil = Number.NEGATIVE_INFINITY;
-    /** Those that were made; `totalCount` has those that may be refused as well. */
+    /** Established connections; `totalCount` includes attempts that may be refused. */
     #made = 0;
 
     constructor() {
@@ -172,7 +171,7 @@ function makeWaitingPool(driver: typeof import("pg"), config: PoolConfig): Pool 
   return new WaitingPool();
 }
 
-/** Told of a connection of a pool, or of why there is none. */
+/** Called with a connection of a pool, or the error. */
 type OnConnected = (
   error: Error | undefined,
   client: PoolClient | undefined,
@@ -180,8 +179,8 @@ type OnConnected = (
 ) => void;
 
 /**
- * A client that notes why it was not connected, as a server, or a pooler before it, may refuse by any code; what is
- * no message of the protocol ends its connection.
+ * A client that notes connection failures, since a server or pooler may refuse with any code. A malformed message
+ * ends its connection.
  */
 function notingClient(driver: typeof import("pg")): new (config?: ClientConfig) => Client {
   return class extends driver.Client {
@@ -205,7 +204,7 @@ function notingClient(driver: typeof import("pg")): new (config?: ClientConfig) 
 
 type Heard = Pick<Duplex, "on">;
 
-/** The driver throws for what it cannot read in the listener of the socket, where nobody could catch it. */
+/** The driver throws on malformed messages inside its socket listener, where no caller could catch it. */
 function endByMalformed(client: Client): void {
   const { connection } = client as unknown as { connection: { attachListeners(on: Heard): void } };
   const attach = connection.attachListeners.bind(connection);
@@ -228,20 +227,20 @@ function endingBy(listener: (...told: unknown[]) => void, stream: Duplex) {
   };
 }
 
-/** Tells whether no connection was made, so that nothing can have been asked. */
+/** True if no connection was made, so that nothing was executed. */
 export function isUnconnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const isLate = error.message === "timeout exceeded when trying to connect";
   return isLate || reasons.has(error) || isUnconnected(error.cause);
 }
 
-/** The words of `ssl`, which stands for `sslmode` in the URLs of some providers. */
+/** Values of `ssl`, used instead of `sslmode` in some providers' URLs. */
 const MODES: Readonly<Record<string, string>> = {
   ...{ true: "require", "1": "require" },
   ...{ false: "disable", "0": "disable" },
 };
 
-/** Takes the TLS parameters out of the URL: the driver would put what they say in the place of all else. */
+/** Removes the TLS parameters from the URL, which would override the options in the driver. */
 function readTls(
   parameters: URLSearchParams,
   ca: string | undefined,
@@ -255,7 +254,7 @@ function readTls(
   };
   const [ssl, rootCert, cert, key] = ["ssl", "sslrootcert", "sslcert", "sslkey"].map(take);
   const mode = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
-  // Every server takes the other way as well.
+  // Dropped, since every server supports the default negotiation too.
   take("sslnegotiation");
   switch (mode) {
     case "disable":
@@ -294,7 +293,7 @@ function faulty(key: string, message: string): Extract<PostgresPool, { pool?: un
   return { fault: { key, message } };
 }
 
-/** Works with one connection; one that failed otherwise than by an answer is not used again. */
+/** Works with one connection, which is discarded after an error. */
 export async function withClient<Done>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Done>,
@@ -310,12 +309,10 @@ export async function withClient<Done>(
   }
 }
 
-/** Begins a transaction that sees what was made while it waited for a lock, whatever the database's default is. */
+/** Begins a transaction that sees commits made while it waited for a lock, whatever the database's default. */
 export const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/**
- * Does something in one transaction that `begin` begins; what throws ends the connection, and with it the transaction.
- */
+/** Works in a transaction that `begin` begins; an error ends the connection, and so the transaction. */
 export function inTransaction<Done>(
   pool: Pool,
   begin: string,
@@ -329,7 +326,7 @@ export function inTransaction<Done>(
   });
 }
 
-/** The rows that a query answers behind a row, page by page. */
+/** Yields the rows of a query page by page; `read` returns those after a row. */
 export async function* pagesOf<Row>(
   size: number,
   read: (last: Row | undefined) => Promise<{ readonly rows: readonly Row[] }>,
@@ -343,7 +340,7 @@ export async function* pagesOf<Row>(
   }
 }
 
-/** A name as SQL has it. */
+/** Quotes an identifier for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,14 +1,14 @@
-/** The meaning of what PostgreSQL, or the way to it, answered. */
+/** Classifies errors of PostgreSQL, and of the connection to it. */
 import { codeOf } from "../../base/thrown.ts";
 import type { StoreFaultKind } from "../store-fault.ts";
 
-/** Five characters, as SQL has them. */
+/** The format of SQLSTATE: five characters. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-/** The statement can be made again as it is: another was sooner. */
+/** Lost races, after which the transaction can be repeated. */
 const RACES = ["40001", "40P01", "55P03"];
 /**
- * Classes of SQLSTATE: no connection, a constraint that somebody has added, no resources, an operator's
- * intervention, a system error, what a trigger raised.
+ * By class of SQLSTATE: no connection, a constraint added by others, no resources, an operator's intervention, a
+ * system error, an error raised by a trigger.
  */
 const CLASSES: Readonly<Record<string, StoreFaultKind>> = {
   "08": "unreachable",
@@ -30,26 +30,26 @@ const STATES: Readonly<Record<string, StoreFaultKind>> = {
   "53100": "full",
   "57014": "unusable",
 };
-/** The server has ended the connection by itself: a transaction of it was idle for too long. */
+/** The server ended the connection because a transaction was idle for too long. */
 const IDLE_TRANSACTION = "25P03";
 
-/** Tells whether the server itself refused a statement: then nothing of its transaction is kept. */
+/** True if the server refused a statement, so that nothing of its transaction is stored. */
 export function isAnswer(thrown: unknown): boolean {
   const code = codeOf(thrown);
-  // What ends the connection as well may have been said by whatever stands between.
+  // A connection-ending error may come from an intermediary.
   const isEnd = code.startsWith("57P") || code.startsWith("08") || code === IDLE_TRANSACTION;
   return SQLSTATE.test(code) && !isEnd;
 }
 
-/** Tells whether a transaction lost against another and can be made again. */
+/** True if a transaction lost a race and can be repeated. */
 export function isRace(thrown: unknown): boolean {
   return RACES.includes(codeOf(thrown));
 }
 
-/** How often a transaction is made that loses against others. */
+/** The most attempts at a transaction that loses races. */
 const ATTEMPTS = 5;
 
-/** Does something that is one transaction, and does it again where that lost against another. */
+/** Runs a transaction, and repeats it after lost races. */
 export async function again<Done>(attempt: () => Promise<Done>): Promise<Done> {
   for (let made = 1; ; made += 1) {
     try {
@@ -60,7 +60,7 @@ export async function again<Done>(attempt: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The kind of a fault; undefined for one that is this program's own. */
+/** Returns the kind of a fault; undefined if it is this program's own. */
 export function postgresFaultKind(thrown: unknown): StoreFaultKind | undefined {
   const code = codeOf(thrown);
   if (!SQLSTATE.test(code)) return "unreachable";

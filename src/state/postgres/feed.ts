@@ -1,17 +1,16 @@
 /**
- * The feed of a database: which keys have changed, read by the horizon of a snapshot. What commits later than
- * its number says lies behind the horizon until then, so nothing is ever skipped; what is told before the
- * horizon has passed it is told again, unless the asker has taken in all of a snapshot: any transaction that
- * writes holds the horizon up, also one of another database, for as long as it is open. A server that was
- * started anew, or another in its place, may use a number again that was seen already: a reader of the
- * one before reads all.
+ * The feed of a database: changed keys, read by the horizon of a snapshot. A transaction that commits after its
+ * number was assigned lies beyond the horizon until then, so nothing is skipped. Changes beyond the horizon are
+ * reported again, unless the reader has applied a whole snapshot, since any open writing transaction, also of
+ * another database, holds the horizon back. A restarted or replaced server may reuse numbers, so readers of the
+ * previous one reload everything.
  */
 import type { Pool } from "pg";
 import type { ChangedEntry, Feed, StoredEntry } from "../store.ts";
 import { COMMITS_A_TRANSACTION, revisionOf } from "./commit.ts";
 import { BEGIN, inTransaction } from "./driver.ts";
 
-/** More keys than these are not told one by one. */
+/** The most keys reported individually. */
 const MAX_CHANGED = 8_192;
 
 interface FeedRow {
@@ -26,46 +25,46 @@ interface FeedRow {
   readonly revision: string | null;
 }
 
-/** Reads an entry as it is stored; throws for one that is no JSON. */
+/** Decodes a stored entry; throws on invalid JSON. */
 type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
 
-/** The transactions that a snapshot does not show yet, by their numbers. */
+/** The transactions that a snapshot does not show yet, by number. */
 export interface FeedCursor {
-  /** All from here on. */
+  /** Every transaction from this number on. */
   readonly next: number;
-  /** Those before it that were under way. */
+  /** Earlier transactions in progress. */
   readonly open: readonly number[];
 }
 
-/** A feed, and the server that it is from. */
+/** A feed, with its server. */
 export interface PostgresFeed extends Feed {
-  /** When it was started. */
+  /** When the server was started. */
   readonly server: string;
-  /** For who has taken in all of this one. */
+  /** The cursor for a reader that applied the whole feed. */
   readonly cursor: FeedCursor;
 }
 
-/** The place from which a feed is read. */
+/** The starting point of a feed. */
 export interface FeedStart {
   /** A revision. */
   readonly after: number;
-  /** Undefined: all collections. */
+  /** Undefined: every collection. */
   readonly only: readonly string[] | undefined;
-  /** The cursor of an earlier feed of the same collections, if all of it was taken in. */
+  /** The cursor of an earlier feed of the same collections that was applied entirely. */
   readonly cursor?: FeedCursor | undefined;
 }
 
-/** The expression of `server`: a number, which is the same in every time zone that a connection may have. */
+/** The expression of `server`: a number, independent of the connection's time zone. */
 export const SERVER = "extract(epoch FROM pg_postmaster_start_time())::text";
 
-/** Reads what has changed after a revision, of some collections or of all, in one snapshot. */
+/** Reads the changes after a revision, in some collections or in all, in one snapshot. */
 export async function readFeed(
   pool: Pick<Pool, "query">,
   name: string,
   { after, only, cursor }: FeedStart,
   readEntry: ReadEntry,
 ): Promise<PostgresFeed> {
-  // The last revision of a transaction is followed by the next transaction's first.
+  // After the last revision of a transaction comes the first of the next.
   const from = cursor?.next ?? Math.floor((after + 1) / COMMITS_A_TRANSACTION);
   const { rows } = await pool.query<FeedRow>(
     `WITH place AS MATERIALIZED (
@@ -103,7 +102,7 @@ export async function readFeed(
   };
   const reached = { server, upTo, knows, cursor: { next, open } };
   const forgotten = Number(first.forgotten);
-  // A transaction that was open at the cursor may be made and forgotten since.
+  // A transaction open at the cursor may have been committed and forgotten since.
   const isForgotten = (one: number): boolean => one <= forgotten && !underWay.has(one);
   const isKnown = from > forgotten && cursor?.open.some(isForgotten) !== true;
   if (!isKnown || rows.length > MAX_CHANGED) return { ...reached, changed: undefined };
@@ -115,13 +114,13 @@ export async function readFeed(
   return { ...reached, changed };
 }
 
-/** How long changes are kept: a node that was away longer loads everything anew. */
+/** How long changes are kept; a node that was away longer reloads everything. */
 const KEPT = "10 minutes";
 const FORGOTTEN_AT_ONCE = 10_000;
 
 /**
- * Deletes changes that nobody asks for any more, a bounded number of them; answers whether there may be more. What
- * another node is deleting is left to it.
+ * Deletes a bounded number of old changes, skipping those that another node is deleting; returns true if there may
+ * be more.
  */
 export async function forgetChanges(pool: Pool, name: string): Promise<boolean> {
   const forget = `WITH old AS (

@@ -1,4 +1,4 @@
-/** The table of nodes: a row for each, which its process beats, and from which the others see whether it lives. */
+/** The table of nodes: each node's process updates its row with heartbeats, by which the others see that it lives. */
 import type { Pool } from "pg";
 import type { NodeEntry } from "../state.ts";
 import { again } from "./fault.ts";
@@ -6,14 +6,14 @@ import { SERVER } from "./feed.ts";
 
 export interface OwnRow {
   readonly node: string;
-  /** Differs for each process. */
+  /** Unique to each process. */
   readonly process: string;
   readonly address: string;
   readonly version: string;
   readonly leaseMs: number;
 }
 
-/** A node as its last beat shows it. */
+/** A node at its last heartbeat. */
 interface BeatRow {
   readonly node: string;
   readonly process: string;
@@ -21,26 +21,26 @@ interface BeatRow {
   readonly lease_ms: number;
 }
 
-/** A node that says nothing for so long, by the server's clock, is no node any more. */
+/** A node silent for this long, by the server's clock, is deleted. */
 const GONE_AFTER = "1 hour";
 
-/** The beat under this node's name. */
+/** The heartbeat under this node's name. */
 interface OwnBeat {
   readonly beat: string;
   readonly leaseMs: number;
-  /** True if its lease is over twice: its process is gone. */
+  /** True if it is older than two leases, so that its process is gone. */
   readonly isLate: boolean;
 }
 
-/** The table, as one process of the deployment reads and writes it. */
+/** The table, as a process reads and writes it. */
 export class NodeTable {
   readonly #pool: Pool;
-  /** The name of the schema, quoted. */
+  /** The schema, quoted. */
   readonly #name: string;
   readonly #own: OwnRow;
-  /** By process its latest beat, and when it was first heard here. */
+  /** The latest heartbeat of each process, and when it was first seen here. */
   readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
-  /** The others that did not move for their lease, as the last beat found them. */
+  /** Other nodes without a heartbeat within their lease, as of the last beat. */
   #silent: readonly BeatRow[] = [];
 
   constructor(pool: Pool, name: string, own: OwnRow) {
@@ -49,7 +49,7 @@ export class NodeTable {
     this.#own = own;
   }
 
-  /** The beat of the node's name now, whoever has it. */
+  /** Returns the current heartbeat under the node's name, of any process. */
   async beatOfOwn(): Promise<OwnBeat | undefined> {
     const { rows } = await this.#pool.query<{ beat: string; lease_ms: number; late: boolean }>(
       `SELECT beat, lease_ms, beat_at < clock_timestamp() - lease_ms * interval '2 ms' AS late
@@ -60,7 +60,7 @@ export class NodeTable {
     return row && { beat: row.beat, leaseMs: row.lease_ms, isLate: row.late };
   }
 
-  /** Takes the name, whoever has it. */
+  /** Takes the name, replacing any process. */
   async enter(): Promise<void> {
     const { node, process, address, version, leaseMs } = this.#own;
     await this.#pool.query(
@@ -74,8 +74,8 @@ export class NodeTable {
   }
 
   /**
-   * Forgets nodes that are long gone. The server's clock may have been set, and is believed of those alone that
-   * do not move here either.
+   * Deletes nodes that are long gone. As the server's clock may have been set, only nodes without a heartbeat here
+   * are deleted.
    */
   async forgetGone(): Promise<void> {
     await this.#pool.query(
@@ -87,12 +87,12 @@ export class NodeTable {
   }
 
   /**
-   * Beats, having taken in the transactions of a server up to one; the other nodes that live. Undefined:
-   * another process has the name.
+   * Sends a heartbeat that reports transactions of a server as applied up to a number; returns the other live nodes.
+   * Undefined if another process has the name.
    */
   async beat(taken: number, server: string): Promise<readonly BeatRow[] | undefined> {
     const { node, process } = this.#own;
-    // Where the database begins serializable, two nodes that beat at the same time exclude each other.
+    // Under a serializable default, two concurrent heartbeats exclude each other.
     const { rows } = await again(() =>
       this.#pool.query<BeatRow>(
         `WITH beat AS (
@@ -103,7 +103,7 @@ export class NodeTable {
         [node, process, taken, server],
       ),
     );
-    // Forgotten by those who did not hear of it for long, or not yet known to the server's replica.
+    // The row was deleted as long gone, or is missing in a replica that took over.
     if (rows.length === 0) return (await this.#enterAnew()) ? this.beat(taken, server) : undefined;
     const others = rows.filter((one) => one.node !== node);
     const processes = new Set(others.map((one) => one.process));
@@ -113,7 +113,7 @@ export class NodeTable {
     return [...live];
   }
 
-  /** The leases, in milliseconds, of the nodes that have not taken a transaction in. */
+  /** Returns the leases, in milliseconds, of nodes that have not applied a transaction. */
   async laggards(transaction: number): Promise<readonly number[]> {
     const { rows } = await this.#pool.query<BeatRow>(
       `SELECT node, process, beat, lease_ms FROM ${this.#name}.nodes
@@ -124,7 +124,7 @@ export class NodeTable {
     return live.map(({ lease_ms: leaseMs }) => leaseMs);
   }
 
-  /** Every node that has been heard of lately. */
+  /** Returns the nodes seen lately. */
   async list(): Promise<readonly NodeEntry[]> {
     const { rows } = await this.#pool.query<Record<string, unknown>>(
       `SELECT node, address, version, extract(epoch FROM since) * 1000 AS since, greatest(0, lease_ms
@@ -141,7 +141,7 @@ export class NodeTable {
     }));
   }
 
-  /** Takes the name again where nobody has it. */
+  /** Takes the name again if it is free. */
   async #enterAnew(): Promise<boolean> {
     const { node, process, address, version, leaseMs } = this.#own;
     const { rowCount } = await this.#pool.query(
@@ -152,7 +152,7 @@ export class NodeTable {
     return rowCount === 1;
   }
 
-  /** Gives the name up. */
+  /** Releases the name. */
   async leave(): Promise<void> {
     const { node, process } = this.#own;
     await this.#pool.query(`DELETE FROM ${this.#name}.nodes WHERE node = $1 AND process = $2`, [
@@ -161,13 +161,13 @@ export class NodeTable {
     ]);
   }
 
-  /** Begins to listen for beats anew: while this node heard nothing, nobody is found to have stopped. */
+  /** Forgets heartbeats after a time without any answer, so that no node is considered gone for it. */
   forgetBeats(): void {
     this.#heard.clear();
     this.#silent = [];
   }
 
-  /** A process whose beat has been the same for longer than its lease does not serve. */
+  /** A process whose heartbeat has not changed for its lease does not serve. */
   #isLive({ process, beat, lease_ms: leaseMs }: BeatRow): boolean {
     const now = performance.now();
     const heard = this.#heard.get(process);

@@ -1,8 +1,8 @@
 /**
- * This process as a node of its deployment: its row in the table of nodes, the feed into its views,
- * and the lease by which it may serve from them. The lease counts from before the renewal was sent,
- * by this machine's monotonic clock, and begins once everything is taken in that was committed before
- * it; so a change holds everywhere once each node has taken it or a lease has passed.
+ * This process as a node of its deployment: its row in the node table, the feed for its views, and the lease under
+ * which it may serve from them. The lease counts from before its renewal was sent, by the monotonic clock, and
+ * begins once every earlier commit is applied. So a change is in force everywhere once each node has applied it or
+ * its lease has passed.
  */
 import type { Pool } from "pg";
 import { Pulse } from "../../base/back-off.ts";
@@ -35,24 +35,24 @@ export class PostgresNode {
   readonly #name: string;
   readonly #table: NodeTable;
   readonly #channel: ChangeChannel;
-  /** The processes that work may be taken over from. */
+  /** The processes whose work may be taken over. */
   readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
   #beatAt = Number.NEGATIVE_INFINITY;
   #takenAt = performance.now();
   #forgotAt = performance.now();
-  /** True once this process has looked for nodes that are long gone. */
+  /** True once this process has deleted nodes that are long gone. */
   #hasForgottenNodes = false;
-  /** The revision that the views are complete up to. */
+  /** The views include every commit up to this revision. */
   #seen = 0;
-  /** The server that said so. */
+  /** The server of that revision. */
   #server = "";
-  /** The last one that the table has as taken. */
+  /** The last revision reported as applied in the node table. */
   #told = 0;
   #hasOthers = false;
-  /** The longest lease by which any node serves, as far as is known. */
+  /** The longest known lease of any node. */
   #longestLeaseMs: number;
-  /** When the last answer about the others was asked for. */
+  /** When the last successful heartbeat was sent. */
   #heardAt = performance.now();
   #sayLost: () => void = () => undefined;
   /** Resolves once the store is known to have gone back. */
@@ -61,7 +61,7 @@ export class PostgresNode {
   });
   readonly #looks = new LateLooks(() => this.#pulse.wake());
   #restore: () => Promise<void> = () => Promise.resolve();
-  /** The last feed of which everything was taken in. */
+  /** The last feed that was applied entirely. */
   #taken: { readonly only: readonly string[]; readonly cursor: FeedCursor } | undefined;
   #hasEndedLease = false;
   #isClosing = false;
@@ -81,11 +81,11 @@ export class PostgresNode {
     };
   }
 
-  /** Takes the node's name; in words, why it cannot be had. */
+  /** Takes the node's name; returns the reason if that is impossible. */
   async register(): Promise<string | undefined> {
     const before = await this.#table.beatOfOwn();
     if (before !== undefined) {
-      // Its process may have been killed: then nothing moves for as long as its lease is.
+      // A killed process leaves its row, which then stays unchanged for its lease.
       await pause(before.isLate ? 0 : before.leaseMs + POLL_MS);
       const after = await this.#table.beatOfOwn();
       if (after !== undefined && after.beat !== before.beat) {
@@ -102,7 +102,7 @@ export class PostgresNode {
     return undefined;
   }
 
-  /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
+  /** Starts applying changes and renewing the lease; resolves once there is a lease. */
   async start(): Promise<void> {
     await this.#tick();
     this.#pulse.start();
@@ -113,19 +113,22 @@ export class PostgresNode {
     return this.#options.node;
   }
 
-  /** True while what the views say holds on all nodes. */
+  /** True while the views are valid on every node. */
   get isFresh(): boolean {
     return performance.now() < this.#leaseUntil;
   }
 
-  /** @throws StoreUnavailableError without a lease */
+  /**
+   * Checks the lease.
+   * @throws StoreUnavailableError without a lease
+   */
   checkLease(): void {
     if (this.isFresh) return;
     const cause = new Error("this node has heard nothing of it for longer than its lease");
     throw new StoreUnavailableError("unreachable", cause);
   }
 
-  /** Serves nobody any more: what was acknowledged is not in the store, so others may be told otherwise. */
+  /** Stops serving: the store lacks an acknowledged record, so that this node's answers could contradict others'. */
   lose(record: AcknowledgedRecord): void {
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
     if (this.#hasLost) return;
@@ -134,7 +137,7 @@ export class PostgresNode {
     this.#sayLost();
   }
 
-  /** Waits until a commit is known on every node that serves, also where this one ends meanwhile. */
+  /** Resolves once every serving node knows a commit, even if this one is closing. */
   async everywhere(revision: number): Promise<void> {
     const number = Math.floor(revision / COMMITS_A_TRANSACTION);
     const begun = performance.now();
@@ -151,8 +154,8 @@ export class PostgresNode {
   }
 
   /**
-   * Takes in what was committed so far.
-   * @throws StoreUnavailableError where it is not known what that is
+   * Applies everything committed so far.
+   * @throws StoreUnavailableError if that cannot be known
    */
   catchUp(): Promise<void> {
     return this.#looks.catchUp();
@@ -161,12 +164,12 @@ export class PostgresNode {
   whenAnew(restore: () => Promise<void>): void {
     this.#restore = restore;
     this.holders.watch(() => {
-      // Where the store does not answer, the next one that is gone brings it about, or the next server.
+      // If the store fails, the next departed node or replaced server triggers it again.
       void restore().catch(() => undefined);
     });
   }
 
-  /** Every node that has been heard of lately. */
+  /** Returns the nodes seen lately. */
   nodes(): Promise<readonly NodeEntry[]> {
     return this.#table.list();
   }
@@ -181,7 +184,7 @@ export class PostgresNode {
     };
   }
 
-  /** Gives the lease up, and the name. */
+  /** Gives up the lease and the name. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
@@ -196,12 +199,12 @@ export class PostgresNode {
       await this.#tick();
       await this.#forget();
     } catch (error) {
-      // The lease ends by itself.
+      // The lease expires by itself.
       this.#looks.fail(this.#options.store.health.failed(error));
     }
   }
 
-  /** Renews the lease where that is due, and takes in what has changed. */
+  /** Renews the lease if due, and applies changes. */
   async #tick(): Promise<void> {
     const sentAt = performance.now();
     const isDue = this.#hasEndedLease || sentAt - this.#beatAt >= this.#options.leaseMs / 5;
@@ -259,7 +262,7 @@ export class PostgresNode {
       return isSame ? { ...told, after } : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
     if (!isSame) await this.#restore();
-    // A collection that was opened meanwhile was told nothing of this: the next look asks for it once more.
+    // A collection opened meanwhile was not included, so the next look asks again.
     const isWhole = store.watchers.size === only.length;
     if (isWhole) isTaken();
     if (!isSame) this.#seen = feed.upTo;
@@ -268,13 +271,13 @@ export class PostgresNode {
     this.#taken = { only, cursor: feed.cursor };
   }
 
-  /** Until what another server may lack is restored, the views hold for nobody; the next look renews it. */
+  /** Ends the lease until data that another server may lack is restored; the next look renews it. */
   #endLease(): void {
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
     this.#hasEndedLease = true;
   }
 
-  /** One that was opened since has not taken in what the others have. */
+  /** Returns the last cursor if the collections are the same: a new one has not applied the earlier changes. */
   #cursorOf(only: readonly string[]): FeedCursor | undefined {
     const taken = this.#taken;
     if (taken === undefined || taken.only.length !== only.length) return undefined;
@@ -285,13 +288,13 @@ export class PostgresNode {
     if (performance.now() - this.#forgotAt < FORGET_EVERY_MS) return;
     if (!this.#hasForgottenNodes) await this.#table.forgetGone();
     this.#hasForgottenNodes = true;
-    // While there are more, some go with each look: none of them takes long.
+    // While there are more, some are deleted at each look, to keep each short.
     const hasMore = await forgetChanges(this.#pool, this.#name);
     if (!hasMore) this.#forgotAt = performance.now();
   }
 }
 
-/** As a line of the log. */
+/** Returns the notice for the log. */
 export function lossNotice({ agentId, auditId }: AcknowledgedRecord): StateNotice {
   return {
     ...{ level: "error", event: "store-went-back", message: describeLoss({ agentId, auditId }) },
@@ -299,7 +302,7 @@ export function lossNotice({ agentId, auditId }: AcknowledgedRecord): StateNotic
   };
 }
 
-/** In words. */
+/** Returns the message. */
 export function describeLoss({ agentId, auditId }: AcknowledgedRecord): string {
   return `the store went back: it lacks record ${auditId} of agent ${agentId}, which was acknowledged`;
 }

@@ -1,4 +1,4 @@
-/** Opens the store in a PostgreSQL database; what is wrong with it is told at its key. */
+/** Opens the store in a PostgreSQL database; problems are reported at their configuration keys. */
 import { randomUUID } from "node:crypto";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { exportPostgres } from "../moving/export-postgres.ts";
@@ -20,12 +20,12 @@ import { findLostRecords, PostgresRecords, readHeads, readLatestEvents } from ".
 import { prepareSchema, type SchemaFault } from "./schema.ts";
 import { PostgresStore } from "./store.ts";
 
-/** A store, or why there is none. */
+/** An open store, or the problem. */
 type PostgresOpening =
   | { readonly store: PostgresStore; readonly fault?: undefined }
   | { readonly store?: undefined; readonly fault: SchemaFault };
 
-/** Connects, and brings the schema to this build's version. */
+/** Connects, and migrates the schema to this build's version. */
 export async function openPostgres(
   location: PostgresLocation,
   onNotice?: OnStoreNotice,
@@ -45,35 +45,35 @@ export async function openPostgres(
   return { fault: wrong };
 }
 
-/** This process among the nodes of a store. */
+/** This process as a node of a store. */
 export interface NodeIdentity {
   readonly node: string;
-  /** Where this node is reached, `host:port`. */
+  /** The address of this node, `host:port`. */
   readonly address: string;
   readonly version: string;
   readonly leaseMs: number;
-  /** Where this node notes what it was told is kept. */
+  /** The file in which this node notes acknowledged records. */
   readonly acknowledgedPath: string;
   onNotice(notice: StateNotice): void;
   onFault(error: unknown): void;
-  /** Octets of the segments that records are cut off in; 16 MiB without it. */
+  /** The segment size for retention in octets; default: 16 MiB. */
   readonly segmentBytes?: number;
   onCutStep?(step: RecordCutStep): void;
 }
 
-/** A node that has its name, and the records that it shares. */
+/** A registered node, with the shared records. */
 interface OpenNode {
   readonly node: PostgresNode;
   readonly shared: SharedRecords;
   readonly acknowledged: AcknowledgedRecords;
 }
 
-/** The store is older than what this node was told by it. */
+/** The store lacks records that it acknowledged to this node. */
 interface WentBack {
   readonly lost: readonly AcknowledgedRecord[];
 }
 
-/** Takes a node's name and reads where the chains end; in words, why it cannot be this node. */
+/** Registers the node and reads the chain heads; returns the reason if that is impossible. */
 export async function openNode(
   store: PostgresStore,
   identity: NodeIdentity,
@@ -110,7 +110,7 @@ export async function openNode(
       if (kept > 0) store.health.succeeded();
     },
     onLoss: (record) => {
-      // The next start has to know of it as well.
+      // Noted so that the next start detects the loss too.
       acknowledged.note(record);
       node.lose(record);
     },
@@ -128,12 +128,12 @@ export async function openNode(
   };
 }
 
-/** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
+/** Error codes of OpenSSL for a chain without a known CA. */
 const NO_DATABASE = "3D000";
 const NO_PASSWORD = /client password must be a/;
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
 
-/** Says why a database could not be asked, at which key of `[store]`. */
+/** Describes why a database could not be queried, at a key of `[store]`. */
 export function describeFault(error: unknown): SchemaFault {
   const reason = reasonOf(error) || codeOf(error);
   if (codeOf(error) === "ERR_TLS_CERT_ALTNAME_INVALID") {

@@ -1,24 +1,24 @@
 /**
- * A statement that each connection plans once, which takes longer than executing it. A pooler that
- * lends another connection for each transaction may not know of it: then it is planned each time.
+ * A statement that each connection plans only once, since planning takes longer than execution. Behind a pooler that
+ * switches connections between transactions, the plan may be missing; the statement is then planned each time.
  */
 import { hash } from "node:crypto";
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 import { codeOf } from "../../base/thrown.ts";
 
-/** SQLSTATE of a statement that a connection does not know, or knows already; nothing was executed. */
+/** SQLSTATEs of a prepared statement that the connection lacks, or has already; nothing was executed. */
 const NOT_KEPT: readonly string[] = ["26000", "42P05"];
 
 export class PreparedStatement {
   readonly #pool: Pick<Pool, "query">;
   readonly #text: string;
-  /** Undefined once a connection has turned out to keep none. */
+  /** Undefined once prepared statements have proved unusable. */
   #name: string | undefined;
 
   constructor(pool: Pick<Pool, "query">, text: string) {
     this.#pool = pool;
     this.#text = text;
-    // Whoever else has a connection of the pooler's, of one name there is one text.
+    // Named by its text, since a pooler's connections are shared.
     this.#name = `agtp_${hash("sha256", text).slice(0, 32)}`;
   }
 

@@ -1,4 +1,4 @@
-/** The records of a database whose numbers are in a range, page by page beside what is served. */
+/** Reads and deletes the records in a range of numbers, page by page during operation. */
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
 import type { SurveyedSegment } from "../journal/cut-survey.ts";
@@ -6,12 +6,12 @@ import type { JournalRecord } from "../journal/journal.ts";
 import { pagesOf } from "./driver.ts";
 import type { NumberRange } from "./record-segments.ts";
 
-/** What is read in a turn: each record is looked into. */
+/** The records read per turn, as each is parsed. */
 const PAGE = 64;
-/** So many records are deleted by one statement. */
+/** The records deleted by one statement. */
 const SLICE = 1_000;
 
-/** Reads the records of a range in order. */
+/** Yields the records of a range in order. */
 export async function* readRange(
   pool: Pool,
   name: string,
@@ -27,7 +27,7 @@ export async function* readRange(
   for await (const { audit_id: auditId, jws } of rows) yield { auditId, jws };
 }
 
-/** Such records as a segment of a journal: a line each. */
+/** Describes the records of a range as a journal segment: a line each. */
 export function surveyedRange(
   file: string,
   read: () => AsyncIterable<JournalRecord>,
@@ -47,7 +47,7 @@ export function surveyedRange(
   };
 }
 
-/** Deletes them, the oldest first, slice by slice; autovacuum frees what they took. */
+/** Deletes the records of a range, oldest first, slice by slice; autovacuum frees their space. */
 export async function deleteRange(
   pool: Pool,
   name: string,

@@ -1,8 +1,7 @@
 /**
- * The records of a database as retention takes them away: one node at a time cuts, behind a checkpoint
- * that is committed before anything goes. A node that is killed between any two steps leaves a
- * database that serves, exports and verifies; the next one to cut finishes its cut.
- * AGTP-IDENTIFIERS "Audit Log"
+ * Retention of records in a database: one node at a time cuts, after a checkpoint is committed. A node killed
+ * between any two steps leaves a database that serves, exports and verifies; the next node to cut completes the
+ * work.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Pool, PoolClient } from "pg";
 import { makeDirectory } from "../../base/paths.ts";
@@ -39,7 +38,7 @@ import { BEGIN, inTransaction } from "./driver.ts";
 import { deleteRange, readRange, surveyedRange } from "./record-range.ts";
 import { measuredSegments, type RecordSegment, RecordSegments } from "./record-segments.ts";
 
-/** The steps of a cut, each named after it was done. */
+/** The steps of a cut, each named after its completion. */
 export type RecordCutStep =
   | "claimed"
   | "segment-marked"
@@ -59,17 +58,17 @@ interface RecordRetentionOptions {
   readonly holders: Holders & { readonly self: string };
   /** False while this node may not write. */
   isFresh(): boolean;
-  /** Octets of a segment. */
+  /** The size of a segment in octets. */
   readonly segmentBytes?: number | undefined;
   onStep?(step: RecordCutStep): void;
 }
 
-/** An open transaction is told of after so long. */
+/** An open transaction is reported after this time. */
 const HELD_UP_MS = 60_000;
 const HELD_UP =
   "a transaction that writes has been open on the database's server for a minute or longer: newer records cannot be counted, and stay, until it ends (pg_stat_activity shows it)";
 
-/** As those of a journal. */
+/** The same size as a journal's. */
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 
 export class RecordRetention implements RetainedRecords {
@@ -78,7 +77,7 @@ export class RecordRetention implements RetainedRecords {
   readonly #segments: RecordSegments;
   readonly #archived: ArchivedRecords;
   #archive: string | undefined;
-  /** True while this process is the one that cuts, as far as it knows. */
+  /** True while this process believes to hold the claim to cut. */
   #isClaimed = false;
 
   constructor(options: RecordRetentionOptions) {
@@ -144,7 +143,7 @@ export class RecordRetention implements RetainedRecords {
         run.onCut(cut);
       }
     } catch (error) {
-      // What was measured may have been another's to write by now.
+      // Another node may have changed the segments by now.
       this.#segments.forget();
       if (!(error instanceof HolderLostError)) throw error;
       this.#isClaimed = false;
@@ -154,7 +153,7 @@ export class RecordRetention implements RetainedRecords {
     if (run.now() - heldUpSince >= HELD_UP_MS) throw new Error(HELD_UP);
   }
 
-  /** Commits the checkpoint of these segments, or of as many as fit; nothing goes yet. */
+  /** Commits the checkpoint for cutting these segments, or as many as fit; deletes nothing yet. */
   async #cut(
     going: readonly RecordSegment[],
     { signer, serverId, limits }: LimitedPlan,
@@ -195,14 +194,14 @@ export class RecordRetention implements RetainedRecords {
     return cut;
   }
 
-  /** Archives and deletes the records of all segments whose checkpoints are committed. */
+  /** Archives and deletes the records of segments with committed checkpoints. */
   async #finish(archive: string | undefined): Promise<void> {
     const { pool, name } = this.#options;
     const pending = await readPending(pool, name);
     if (pending.length === 0) return;
     if (archive !== undefined) await this.#moveTo(archive, pending);
     for (const segment of await readPending(pool, name)) {
-      // An archived cut deletes nothing, also when the archive has left the configuration.
+      // An archived cut deletes nothing, even if no archive is configured any more.
       if (segment.isKept && !segment.isArchived) continue;
       await deleteRange(pool, name, segment, () => this.#step("slice-deleted"));
       await this.#claim.change((client) =>
@@ -214,7 +213,7 @@ export class RecordRetention implements RetainedRecords {
 
   async #moveTo(archive: string, pending: readonly PendingSegment[]): Promise<void> {
     const { pool, name } = this.#options;
-    // One that was signed as deleted may be half gone.
+    // A segment signed as deleted may be half deleted.
     const waiting = pending.filter(({ isKept, isArchived }) => isKept && !isArchived);
     if (waiting.length === 0) return;
     makeDirectory(archive, 0o700);
@@ -243,15 +242,14 @@ export class RecordRetention implements RetainedRecords {
   }
 }
 
-/** The name of its row in `meta`. */
+/** The name of the claim's row in `meta`. */
 const HOLDER = "cut_holder";
 /** How long the server waits for the next statement of a transaction. */
 const IDLE_MS = 3_000;
 
 /**
- * The claim of the one node that cuts. It stays that node's until its process is gone; each step that
- * counts is a transaction that finds the claim as it was, so that a node that was stopped and goes on
- * when another has taken over changes nothing.
+ * The claim of the one node that cuts. The node keeps it until its process is gone. Each decisive step is a
+ * transaction that checks the claim, so that a node that was paused changes nothing after another has taken over.
  */
 class CutClaim {
   readonly #pool: Pool;
@@ -267,7 +265,7 @@ class CutClaim {
     this.#self = holders.self;
   }
 
-  /** True where this process is the one that cuts. */
+  /** Takes the claim if possible; true if this process holds it. */
   async take(): Promise<boolean> {
     const holder = await readMeta(this.#pool, this.#name, HOLDER);
     if (holder === this.#self) return true;
@@ -280,7 +278,7 @@ class CutClaim {
     return rowCount === 1;
   }
 
-  /** Lets another process cut. */
+  /** Releases the claim. */
   async release(): Promise<void> {
     await this.#pool.query(
       `DELETE FROM ${this.#name}.meta WHERE name = '${HOLDER}' AND value = $1`,
@@ -288,7 +286,10 @@ class CutClaim {
     );
   }
 
-  /** Writes as the one that cuts. @throws HolderLostError where another does by now */
+  /**
+   * Writes as the holder of the claim.
+   * @throws HolderLostError if another process holds it
+   */
   change<Done>(write: (client: PoolClient) => Promise<Done>): Promise<Done> {
     const begin = `${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
     return inTransaction(this.#pool, begin, async (client) => {

@@ -1,6 +1,6 @@
 /**
- * The records of a database in segments, as a journal has them: each a row of `meta` that says which
- * numbers it has. Only numbers count that nobody can still add a record below.
+ * Divides the records of a database into segments, like a journal's: each is a row of `meta` with its range of
+ * numbers. Only numbers below which no record can still be added count.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
@@ -8,7 +8,7 @@ import { readChainRecord } from "../journal/journal-replay.ts";
 import { isDayOld, type MeasuredSegment, type RetentionLimits } from "../journal/retention.ts";
 import { CUT_NUMBER, digits, FIRST_SEGMENT, readMeta } from "./cut-rows.ts";
 
-/** Numbers of records: those beyond `after`, and up to `to`. */
+/** A range of record numbers: above `after`, up to and including `to`. */
 export interface NumberRange {
   readonly after: number;
   readonly to: number;
@@ -20,19 +20,21 @@ interface RecordSegmentsOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;
-  /** A segment is finished once it has so many. */
+  /** The size in octets at which a segment is finished. */
   readonly segmentBytes: number;
   /** Writes as the node that cuts. */
   change(write: (client: PoolClient) => Promise<unknown>): Promise<unknown>;
   onMarked?(): void;
 }
 
-/** The beginning of their names. */
+/** The prefix of the segments' rows. */
 const SEGMENT = "segment:";
 const AFTER_SEGMENTS = "segment;";
-/** So many records are measured in one statement. */
+/** The records measured by one statement. */
 const SLICE = 1_000;
-/** Transactions that may still add a record below a number are waited for so long, then until the next time. */
+/**
+ * How often to check for transactions that may still add a record below a number, before leaving it to the next run.
+ */
 const SETTLE_TRIES = 20;
 const SETTLE_PAUSE_MS = 50;
 
@@ -50,30 +52,30 @@ export class RecordSegments {
     this.#options = options;
   }
 
-  /** What another node may have written is read anew. */
+  /** Forgets what another node may have changed. */
   forget(): void {
     this.#finished = undefined;
     this.#open = undefined;
   }
 
-  /** All that are finished, the oldest first. */
+  /** The finished segments, oldest first. */
   get finished(): readonly RecordSegment[] {
     return this.#finished ?? [];
   }
 
-  /** Octets of those and of the open one; undefined before anything was measured. */
+  /** The octets of every segment, including the open one; undefined before the first measurement. */
   get bytes(): number | undefined {
     if (this.#finished === undefined) return undefined;
     const open = this.#open?.bytes ?? 0;
     return this.#finished.reduce((sum, one) => sum + one.bytes, open);
   }
 
-  /** When an open transaction first kept new records from being measured; undefined while none does. */
+  /** When an open transaction first delayed the measurement; undefined while none does. */
   get heldUpSince(): number | undefined {
     return this.#heldUpSince;
   }
 
-  /** Measures what was written since the last time, and finishes segments; slice by slice. */
+  /** Measures new records slice by slice, and finishes segments. */
   async measure(limits: RetentionLimits, now: number, isOver: () => boolean): Promise<void> {
     this.#finished ??= await this.#read();
     const upTo = await this.#settled();
@@ -91,7 +93,7 @@ export class RecordSegments {
     if (isDayOld(await this.#timeOf(open, "first"), limits, now)) await this.#finish(open);
   }
 
-  /** Drops segments whose rows are gone with a cut. */
+  /** Deletes the rows of segments that were cut. */
   async drop(client: PoolClient, through: number): Promise<void> {
     await client.query(`DELETE FROM ${this.#options.name}.meta WHERE name >= $1 AND name <= $2`, [
       SEGMENT,
@@ -99,7 +101,7 @@ export class RecordSegments {
     ]);
   }
 
-  /** These were cut. */
+  /** Forgets segments that were cut. */
   cut(through: number): void {
     this.#finished = this.#finished?.filter(({ number }) => number > through);
   }
@@ -117,7 +119,7 @@ export class RecordSegments {
     });
   }
 
-  /** Where the open segment begins. */
+  /** Returns the start of the open segment. */
   async #end(): Promise<NumberRange> {
     const last = this.#finished?.at(-1);
     if (last !== undefined) return { after: last.to, to: last.to };
@@ -126,12 +128,12 @@ export class RecordSegments {
   }
 
   /**
-   * The newest number below which nobody can add a record, 0 without records; undefined: transactions that can
-   * are open.
+   * Returns the newest number below which no record can be added, 0 without records; undefined while transactions
+   * that could are open.
    */
   async #settled(): Promise<number | undefined> {
     const { pool, name } = this.#options;
-    // A number is drawn by a transaction that has its own number by then: all that began before this one.
+    // A transaction gets its own number before it draws a record's: so only transactions begun before this one matter.
     const { rows } = await pool.query<{ own: string; newest: string | null }>(
       `SELECT pg_current_xact_id()::text AS own, (SELECT max(number) FROM ${name}.records) AS newest`,
     );
@@ -148,7 +150,7 @@ export class RecordSegments {
     return undefined;
   }
 
-  /** As many records as fill the room; undefined where there are none. */
+  /** Measures as many records as fill the room; undefined if there are none. */
   async #slice(
     after: number,
     upTo: number,
@@ -183,7 +185,7 @@ export class RecordSegments {
     this.#options.onMarked?.();
   }
 
-  /** When the first or the last record of a range was made; a record that does not say so counts as new. */
+  /** Returns when the first or last record of a range was made; a record without a time counts as new. */
   async #timeOf({ after, to }: NumberRange, which: "first" | "last"): Promise<number> {
     const { pool, name } = this.#options;
     const { rows } = await pool.query<{ jws: string }>(
@@ -201,7 +203,7 @@ export class RecordSegments {
   }
 }
 
-/** Octets and number of all that are finished, whichever node has measured them. */
+/** Returns the octets and number of finished segments, measured by any node. */
 export async function measuredSegments(
   pool: Pool,
   name: string,

@@ -1,8 +1,8 @@
 /**
- * The records of all nodes in one database. A batch is one statement: the heads of its chains are
- * locked in order where they are as expected, and moved, and the records that won are inserted. A
- * batch whose outcome nobody said is appended again as it is: what was kept is found by its Audit-ID.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * The records of every node in one database. A batch is one statement: the heads of its chains that are as expected
+ * are locked in order and moved, and the records of those chains are inserted. A batch with an unknown outcome is
+ * appended again unchanged; records stored already are found by their Audit-IDs.   AGTP-IDENTIFIERS "Attribution
+ * Chain"
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
@@ -34,26 +34,26 @@ interface PostgresRecordsOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;
-  /** Knows what was cut off. */
+  /** Knows which records were cut. */
   readonly ends: CutEnds;
-  /** Where a record went that was cut off. */
+  /** Returns where retention moved a record. */
   whereCut(auditId: string): Promise<WhereCut | undefined>;
   /** Throws while this node may not write. */
   checkLease(): void;
-  /** Told of an acknowledged record that the database does not have any more. */
+  /** Called with an acknowledged record that the database has lost. */
   onLoss(record: AcknowledgedRecord): void;
-  /** Told of records that are kept: of those of one chain that follow each other, of the last. */
+  /** Called with stored records; of consecutive ones of a chain, with the last. */
   onKept(record: AcknowledgedRecord): void;
-  /** Told of why records could not be appended. */
+  /** Called with the reason why records could not be appended. */
   onUnavailable(fault: StoreUnavailableError): void;
-  /** Told of how many of a batch are kept, and how many have to be signed again. */
+  /** Called with how many records of a batch were stored, and how many must be signed again. */
   onAppended(kept: number, moved: number): void;
 }
 
-/** How long a batch is tried for. */
+/** How long a batch is retried. */
 const APPEND_MS = 3_000;
 const PAUSE_MS = 50;
-/** The other connections of the pool are for everything else. */
+/** Leaves the pool's other connections for everything else. */
 const BATCHES = 4;
 
 interface HeadRow {
@@ -66,7 +66,7 @@ interface HeadRow {
 export class PostgresRecords implements RecordStore {
   readonly isImmediate = false;
   readonly isInStore = true;
-  /** Of chains that are apart: each batch has a connection of its own, and nothing keeps their order. */
+  /** For batches of disjoint chains: each has its own connection, and their order is not kept. */
   readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
   readonly #append: PreparedStatement;
@@ -81,13 +81,13 @@ export class PostgresRecords implements RecordStore {
 
   async append(batch: RecordBatch): Promise<Appended> {
     const until = performance.now() + APPEND_MS;
-    /** An earlier attempt may have been made. */
+    /** True if an earlier attempt may have succeeded. */
     let isRepeated = false;
     for (;;) {
       try {
         const won = await this.#attempt(batch);
         const settling = this.#settle(batch, won, isRepeated);
-        // Records that have won are kept, whatever the database answers from here on.
+        // Once records have won they are stored, whatever the database answers later.
         isRepeated ||= won.size > 0;
         const appended = await settling;
         this.#count(batch, appended);
@@ -118,7 +118,7 @@ export class PostgresRecords implements RecordStore {
         continue;
       }
       kept += 1;
-      // A node that lacks a record of a chain lacks its last one.
+      // A node that lacks a record of a chain lacks its last one too.
       if (records[index + 1]?.chain.agentId !== agentId) {
         this.#options.onKept({ agentId, auditId, at });
       }
@@ -169,7 +169,7 @@ export class PostgresRecords implements RecordStore {
     return Promise.resolve();
   }
 
-  /** The chains whose records are kept. */
+  /** Returns the chains whose records were stored. */
   async #attempt(batch: RecordBatch): Promise<ReadonlySet<string>> {
     const { records, expected } = batch;
     const [first, second] = records;
@@ -230,7 +230,7 @@ export class PostgresRecords implements RecordStore {
   }
 }
 
-/** Reads where all chains end. */
+/** Reads the head of each chain. */
 export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<string, ChainHead>> {
   const { rows } = await ask(() =>
     pool.query<HeadRow>(`SELECT agent_id, audit_id, at, method FROM ${name}.heads`),
@@ -238,7 +238,7 @@ export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
 }
 
-/** Finds the records that the database does not have, and that were not cut off. */
+/** Returns those of the records that the database lacks although they were not cut. */
 export async function findLostRecords(
   pool: Pool,
   name: string,
@@ -253,7 +253,7 @@ export async function findLostRecords(
   });
 }
 
-/** Reads the records that the database has. */
+/** Returns those of the Audit-IDs that the database has. */
 async function readKept(
   pool: Pool,
   name: string,
@@ -266,10 +266,10 @@ async function readKept(
   return new Set(rows.map(({ audit_id: auditId }) => auditId));
 }
 
-/** An event is stored right after its record: what a node that ended could not store is among these. */
+/** An event is stored right after its record, so one that a node failed to store is among these. */
 export const EVENTS = 1_000;
 
-/** Reads the latest lifecycle events of all agents, in order. */
+/** Returns the latest lifecycle events of any agent, in order. */
 export async function readLatestEvents(
   pool: Pool,
   name: string,

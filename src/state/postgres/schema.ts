@@ -1,7 +1,6 @@
 /**
- * The tables of a deployment in PostgreSQL, and how they come about: made at the first start where
- * the role may, otherwise a problem shows the statement. Migrations go forward only, one node at a
- * time; a schema of a newer build is refused.
+ * The tables of a deployment in PostgreSQL: created at the first start if the role may, otherwise a problem shows
+ * the statement. Migrations go forward only, by one node at a time; a newer build's schema is refused.
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
@@ -9,21 +8,21 @@ import { BEGIN, quoteName } from "./driver.ts";
 
 /** The version that this build writes. */
 const POSTGRES_SCHEMA_VERSION = 1;
-/** Whose statements this build relies on. */
+/** The oldest supported version of PostgreSQL. */
 const OLDEST_SERVER = 15;
-/** Nobody else in a database locks by these two numbers together. */
+/** An advisory lock that nobody else in a database uses. */
 const MIGRATION_LOCK = [0x41475450, 1];
 
 const TABLES: readonly string[] = ["meta", "entries", "changes", "heads", "records", "nodes"];
 
-/** Why a database cannot be used, at which key of `[store]`, and the way out. */
+/** A problem with a database at a key of `[store]`, with its remedy. */
 export interface SchemaFault {
   readonly key: string;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** The schema and every table, qualified; all text is compared by its octets. */
+/** Returns the statements for the schema and its tables; text compares by octets. */
 export function schemaStatement(schema: string): string {
   return `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)};\n${tablesStatement(schema)}`;
 }
@@ -75,7 +74,7 @@ INSERT INTO ${name}.meta VALUES ('schema_version', '${POSTGRES_SCHEMA_VERSION}')
   ('forgotten', '0');`;
 }
 
-/** Brings a database to this build's schema; undefined: it can be used. */
+/** Brings a database to this build's schema; undefined if it can be used. */
 export async function prepareSchema(
   client: PoolClient,
   schema: string,
@@ -94,7 +93,7 @@ export async function prepareSchema(
   }
 }
 
-/** Says why no daemon would start over a database as it is; looks, and changes nothing. */
+/** Describes, read-only, why no daemon would start with a database. */
 export async function findStartFault(
   client: PoolClient,
   schema: string,
@@ -161,14 +160,14 @@ async function findTablesFault(
 }
 
 interface Rights {
-  /** Quoted where SQL needs it. */
+  /** Quoted where SQL requires it. */
   readonly role: string;
   readonly hasSchema: boolean;
   readonly hasTables: boolean;
   readonly missing: readonly string[];
-  /** All that a daemon does with the tables that there are. */
+  /** True if the role may do with the existing tables what a daemon does. */
   readonly isEnough: boolean;
-  /** Make the schema where there is none, and the tables in it. */
+  /** True if the role may create the schema if missing, and the tables in it. */
   readonly mayMake: boolean;
 }
 
@@ -198,7 +197,7 @@ async function make(
 ): Promise<SchemaFault | undefined> {
   try {
     await client.query("SAVEPOINT making");
-    // Somebody else may have made the schema for this role: to ask for it anew needs more rights.
+    // The schema may have been created for this role, which lacks the right to create it.
     await client.query(rights.hasSchema ? tablesStatement(schema) : schemaStatement(schema));
     return undefined;
   } catch (error) {
@@ -218,7 +217,7 @@ function grants(schema: string, role: string): string {
   return `GRANT USAGE ON SCHEMA ${name} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${role}`;
 }
 
-/** A database that was restored from a dump counts its transactions anew: numbers go on all the same. */
+/** Continues the numbering in a database restored from a dump, which counts its transactions from the start. */
 async function adoptNumbers(client: PoolClient, name: string): Promise<void> {
   await client.query(`WITH newest AS (
       SELECT greatest(

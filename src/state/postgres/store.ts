@@ -1,7 +1,7 @@
 /**
- * The store over a PostgreSQL database that several nodes may share. What `commit` resolved for is
- * committed there. Commits that are asked for while others are being made go together in the next
- * transaction; one that the server refuses takes no other with it.
+ * The store in a PostgreSQL database that several nodes may share. A commit that resolved is committed there.
+ * Commits requested while others are being made share the next transaction; one refused by the server does not
+ * affect the others.
  */
 import type { Client, Pool, PoolClient } from "pg";
 import { checkName, encodeChange, type PendingCommit } from "../entry-limits.ts";
@@ -35,20 +35,20 @@ export class PostgresStore implements Store {
   /** The schema, quoted. */
   readonly name: string;
   readonly #committer: PostgresCommitter;
-  /** Hears of what else is read and written over this pool as well. */
+  /** Also informed of other use of this pool. */
   readonly health: StoreHealth;
   readonly #end: PoolEnd;
-  /** Everybody who is to hear of changes. */
+  /** The watchers of changes. */
   readonly watchers: FeedWatchers = new FeedWatchers();
   #pending: PendingCommit[] = [];
   #isWriting = false;
-  /** Settled with the commit that was asked for last, behind all others. */
+  /** Settles with the last commit requested, after the earlier ones. */
   #latest: Promise<unknown> = Promise.resolve();
   #isClosed = false;
   readonly counts: StoreCounts = { commits: 0, conflicts: 0, records: 0, recordsAgain: 0 };
-  /** Set by the node that this process is. */
+  /** Set by this process's node. */
   everywhere?: (revision: number) => Promise<void>;
-  /** Called once something was committed. */
+  /** Called after a commit. */
   onCommit: () => void = () => undefined;
 
   constructor(pool: Pool, name: string, onNotice?: OnStoreNotice) {
@@ -74,7 +74,7 @@ export class PostgresStore implements Store {
     this.#checkOpen();
     checkName("collection", collection);
     const { from, below, limit, isReversed } = compileRange(range);
-    // No text has NUL here, so that nothing lies between one that ends with it and the next.
+    // PostgreSQL text contains no NUL, so no key lies between a text and the same with NUL appended.
     const isBeyond = from.endsWith("\0");
     const start = isBeyond ? from.slice(0, -1) : from;
     return this.#read(
@@ -105,7 +105,7 @@ export class PostgresStore implements Store {
     return this.feed({ after, only: only === undefined ? undefined : [only] });
   }
 
-  /** The feed of some collections, or of all. */
+  /** Reads the feed of some collections, or of all. */
   async feed(start: FeedStart): Promise<PostgresFeed> {
     await this.#written();
     return this.#ask(() =>
@@ -152,14 +152,14 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Waits for the commits that were asked for so far, and for none after them: later reads see them, awaited or not. */
+  /** Resolves after the commits requested so far, so that later reads see them. */
   async #written(): Promise<void> {
     await this.#latest;
   }
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    // After all that this turn of the loop asks for.
+    // Waits for the other commits of this event-loop turn.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0) {
       const group = this.#pending.splice(0, COMMITS_A_TRANSACTION);
@@ -195,8 +195,8 @@ export class PostgresStore implements Store {
 }
 
 /**
- * The end of a pool. While a daemon ends, a server that answers nothing any more is not waited for: the
- * statement timeout of one write behind the other would add up to half a minute.
+ * Ends a pool without waiting for a server that has stopped answering while the daemon ends: the statement timeouts
+ * of successive writes would add up to half a minute.
  */
 export class PoolEnd {
   readonly #pool: Pool;
@@ -219,7 +219,7 @@ export class PoolEnd {
     });
   }
 
-  /** Gives up once nothing was answered for so long: all that is asked fails from then on. */
+  /** Gives up once nothing was answered for this long; every later call fails. */
   giveUpAfter(milliseconds: number, onGivenUp: () => void): void {
     if (this.#timer !== undefined || this.#ending !== undefined) return;
     const watch = (left: number): void => {
@@ -234,7 +234,7 @@ export class PoolEnd {
     watch(milliseconds);
   }
 
-  /** Ends every connection; resolves without those that nothing passes on once it was given up. */
+  /** Ends every connection; after giving up it does not wait for unresponsive ones. */
   async end(): Promise<void> {
     await Promise.race([this.#end(), this.#givenUp]);
     clearTimeout(this.#timer);
@@ -242,7 +242,7 @@ export class PoolEnd {
 
   #giveUp(): void {
     void this.#end();
-    // The clients of a pool are whole ones; a statement that is under way is cut off with its connection.
+    // The clients of a pool are complete clients; ending one aborts its running statement.
     for (const client of this.#inUse) void (client as PoolClient & Client).end();
     this.#sayGivenUp();
   }

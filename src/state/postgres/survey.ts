@@ -1,6 +1,6 @@
 /**
- * The size of a deployment's database, as an operator asks for it: one connection, which reads, for some
- * seconds at most. Rows are estimated as the server does for its planner, so that nothing is counted.
+ * Surveys a deployment's database for an operator: read-only, over one connection, within seconds. Row counts are
+ * the planner's estimates, so nothing is counted.
  */
 import type { PoolClient } from "pg";
 import { readChainRecord } from "../journal/journal-replay.ts";
@@ -13,54 +13,54 @@ import { findStartFault, type SchemaFault } from "./schema.ts";
 export interface TableSize {
   readonly name: string;
   readonly bytes: number;
-  /** About so many. */
+  /** An estimate. */
   readonly rows: number;
-  /** Rows that are gone, and whose room nobody can use yet; about so many. */
+  /** Deleted rows whose space is not reusable yet; an estimate. */
   readonly deadRows: number;
-  /** Milliseconds since the epoch; undefined: never, as far as the server knows. */
+  /** Milliseconds since the epoch; undefined if never, as far as the server knows. */
   readonly vacuumedAt: number | undefined;
 }
 
-/** A node that has said nothing for longer than its lease, or that lives. */
+/** A node, live or silent for longer than its lease. */
 export interface SurveyedNode {
   readonly node: string;
   readonly address: string;
   readonly version: string;
-  /** Since its last beat, in milliseconds. */
+  /** Milliseconds since its last heartbeat. */
   readonly silentMs: number;
   readonly isLive: boolean;
 }
 
 export interface DatabaseSurvey {
-  /** Why no daemon would start over it as it is. */
+  /** The reason why no daemon would start with the database. */
   readonly startFault: SchemaFault | undefined;
   readonly schema: string;
   readonly role: string;
-  /** The largest first; none before the first start. */
+  /** Largest first; empty before the first start. */
   readonly tables: readonly TableSize[];
   /** Tables that the role may not read. */
   readonly unreadable: readonly string[];
-  /** The part of the records, from 0 to 1, that the limits would take now; undefined where it cannot be read. */
+  /** The share of the records, from 0 to 1, that the limits would remove now; undefined if unreadable. */
   readonly dueShare: number | undefined;
-  /** So long at least, in milliseconds, a transaction that writes has been open on the server; 0: none is known. */
+  /** The least time in milliseconds that a writing transaction has been open; 0: none is known. */
   readonly heldUpMs: number;
   readonly nodes: readonly SurveyedNode[];
 }
 
-/** What is there, or why nobody can say. */
+/** The survey, or the problem that prevented it. */
 export type DatabaseAnswer =
   | { readonly survey: DatabaseSurvey; readonly fault?: undefined }
   | { readonly survey?: undefined; readonly fault: SchemaFault };
 
-/** How long one statement may take, on the server. */
+/** The timeout of a statement, on the server. */
 const STATEMENT_MS = 2_000;
-/** Halves of the numbers there can be. */
+/** The steps of a bisection of the possible numbers. */
 const MAX_STEPS = 64;
 const DAY_MS = 86_400_000;
-/** So many of the newest records are measured for the size of all. */
+/** The newest records measured to estimate the size of all. */
 const MEASURED = 500;
 
-/** Asks a database; `now` is in milliseconds since the epoch. */
+/** Surveys a database; `now` is in milliseconds since the epoch. */
 export async function surveyDatabase(
   location: PostgresLocation,
   limits: RetentionLimits,
@@ -69,7 +69,7 @@ export async function surveyDatabase(
   const { pool, fault } = makePool(location);
   if (pool === undefined) return { fault };
   try {
-    // What is set holds for the transaction: a pooler may lend the connection to others behind it.
+    // Local to the transaction, since a pooler may lend the connection to others afterwards.
     const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`;
     const read = (client: PoolClient) => survey(client, location, limits, now);
     return { survey: await inTransaction(pool, begin, read) };
@@ -117,7 +117,7 @@ async function survey(
   };
 }
 
-/** Retention counts octets of lines and the times of segments; about the same is said by records one by one. */
+/** Estimates by single records what retention decides by segments and octets of lines. */
 async function dueShare(
   client: PoolClient,
   name: string,
@@ -141,7 +141,7 @@ async function dueShare(
   return Math.max((old - from) / (to - from), tooMany);
 }
 
-/** The number of the first record that is not older, or the end: times grow with the numbers. */
+/** Returns the number of the first record since a time, or the end; times grow with the numbers. */
 async function firstSince(
   client: PoolClient,
   name: string,
@@ -165,8 +165,8 @@ async function firstSince(
 }
 
 /**
- * What was committed first behind the oldest transaction that is open; others' transactions are not shown to
- * every role.
+ * Returns the age of the first commit after the oldest open transaction; not every role can see others'
+ * transactions.
  */
 async function heldUpMs(client: PoolClient, name: string): Promise<number> {
   const { rows } = await client.query<{ held: string | null }>(
