@@ -1,4 +1,4 @@
-/** The SQLite driver, loaded when a store asks for it: its native part exists for the common platforms only. */
+/** Loads the SQLite driver on demand, as its native part exists for common platforms only. */
 import { createRequire } from "node:module";
 import type { Database } from "libsql";
 import { reasonOf } from "../../base/thrown.ts";
@@ -6,7 +6,7 @@ import { reasonOf } from "../../base/thrown.ts";
 /** The constructor that the package exports. */
 export type DatabaseClass = new (path: string, options: { readonly timeout: number }) => Database;
 
-/** The driver, or why there is none. */
+/** The driver, or why it is unavailable. */
 type SqliteDriver =
   | { readonly Database: DatabaseClass; readonly fault?: undefined }
   | { readonly Database?: undefined; readonly fault: string };

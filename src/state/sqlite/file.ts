@@ -1,6 +1,6 @@
 /**
- * The file of a SQLite store: made where there is none, readable by its owner alone, whole, and
- * held by this process alone. Answers an open database, or in words why there is none.
+ * Opens the file of a SQLite store: created if missing, readable by its owner only, checked, and locked for this
+ * process. Returns an open database, or the reason why there is none.
  */
 import {
   accessSync,
@@ -23,13 +23,13 @@ import { findLogDamage, type LogDamage, logOf } from "./log.ts";
 import { migrate } from "./migrations.ts";
 import { releaseDatabase } from "./store.ts";
 
-/** An open database, or what is wrong with its file. */
+/** An open database, or the problem with its file. */
 type SqliteFile =
   | { readonly database: Database; readonly fault?: undefined }
   | {
       readonly database?: undefined;
       readonly fault: string;
-      /** The commits behind this would be lost by opening it. */
+      /** Set if opening would lose the commits after it. */
       readonly logDamage?: LogDamage;
     };
 
@@ -50,13 +50,13 @@ export async function openSqliteFile(path: string, Database: DatabaseClass): Pro
   }
 }
 
-/** EXCLUSIVE comes first: it is what makes the next statement take the lock for good. */
+/** EXCLUSIVE must come first, so that the next statement takes the lock permanently. */
 const TAKE = `PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 16777216;`;
 
-/** Opens a database by statements that lock it; throws for a file that is locked or is no database. */
+/** Opens a database with statements that lock it; throws if the file is locked or not a database. */
 export async function takeDatabase(
   path: string,
   Database: DatabaseClass,
@@ -70,7 +70,7 @@ export async function takeDatabase(
       return database;
     } catch (error) {
       database?.close();
-      // Two that start at the same moment refuse each other; a little later, one of them has it.
+      // Two processes that start at once block each other; after a random delay one succeeds.
       if (codeOf(error) !== "SQLITE_BUSY" || attempt === ATTEMPTS) throw error;
       await delay(RETRY_MS * Math.random());
     }
@@ -78,8 +78,8 @@ export async function takeDatabase(
 }
 
 /**
- * Damage that holds still. A log that another daemon writes to looks torn for a moment, and another
- * moment later: who has the file is for SQLite to say then.
+ * Returns damage that persists. A log being written by another daemon looks torn at changing places; SQLite then
+ * reports the lock.
  */
 async function lastingDamage(path: string): Promise<LogDamage | undefined> {
   let damage = lookIntoLog(path);
@@ -92,7 +92,7 @@ async function lastingDamage(path: string): Promise<LogDamage | undefined> {
   return undefined;
 }
 
-/** A log that cannot be read is for SQLite to refuse. */
+/** Leaves an unreadable log to SQLite to refuse. */
 function lookIntoLog(path: string): LogDamage | undefined {
   try {
     return findLogDamage(path);
@@ -101,7 +101,7 @@ function lookIntoLog(path: string): LogDamage | undefined {
   }
 }
 
-/** Continues a sentence that begins with the database's file. */
+/** Describes log damage, as the end of a sentence that begins with the database's file. */
 export function describeLogDamage(path: string, { offset }: LogDamage): string {
   const log = basename(logOf(path));
   return `is damaged: its log "${log}" does not hold from octet ${offset} on, and commits behind that would be lost`;
@@ -118,7 +118,7 @@ function checkDatabase(database: Database): SqliteFile {
   try {
     releaseDatabase(database);
   } catch {
-    // A file that cannot be read may fail to close as well.
+    // An unreadable file may also fail to close.
   }
   return { fault };
 }
@@ -136,13 +136,13 @@ const IN_THE_WAY: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "nothing can be made there"],
 ]);
 
-/** A file that cannot be used, and the system's code for why. */
+/** A reason why a file cannot be used, with the system's error code. */
 interface FileRefusal {
   readonly message: string;
   readonly code: string;
 }
 
-/** Makes the file, or sees that it can be used; undefined where it can. */
+/** Creates the file or checks that it is usable; undefined if it is. */
 export function prepareSqliteFile(path: string): FileRefusal | undefined {
   return prepareDirectory(path) ?? prepareFile(path);
 }
@@ -163,7 +163,7 @@ function describeUnmade(directory: string, reason: string): string {
   return `cannot be made, its directory "${directory}" cannot be: ${reason}`;
 }
 
-/** The fault of a file whose directory cannot be made for a file that is there; undefined: there is none. */
+/** Returns a problem if the directory cannot be created because a file is in its place; undefined otherwise. */
 export function findBlockage(directory: string): string | undefined {
   let place = directory;
   while (!existsSync(place)) place = dirname(place);
@@ -171,17 +171,14 @@ export function findBlockage(directory: string): string | undefined {
   return describeUnmade(directory, "a file is in the way");
 }
 
-/**
- * Never opens a file that is there: closing it again would end the lock that this process may hold
- * on it already, as POSIX has it.
- */
+/** Never opens an existing file: under POSIX, closing it would release the lock that this process may hold on it. */
 function prepareFile(path: string): FileRefusal | undefined {
   try {
     closeSync(openSync(path, "wx", 0o600));
     return undefined;
   } catch (error) {
     const code = codeOf(error);
-    // A file system that is read-only says so even of a file that is there.
+    // A read-only file system reports EROFS even for an existing file.
     const isThere = code === "EEXIST" || statSync(path, { throwIfNoEntry: false }) !== undefined;
     if (!isThere) return { message: `cannot be made: ${describeWriteError(error)}`, code };
   }
@@ -224,13 +221,13 @@ function describeWriteError(error: unknown): string {
   return WRITE_FAULTS.get(codeOf(error)) ?? describeFileError(error);
 }
 
-/** Makes a file its owner's alone, unless it is. */
+/** Restricts a file to its owner, unless it is. */
 function restrict(path: string): void {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status !== undefined && (status.mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
-/** Explains what a driver's error means for its file. */
+/** Describes a driver's error, as the end of a sentence that begins with the file. */
 export function describeSqliteError(error: unknown): string {
   const code = codeOf(error);
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") return "is in use by another daemon";

@@ -1,6 +1,6 @@
 /**
- * Judges by its first octets alone whether a file can be the database of a sqlite store, for
- * programs that may not open it because a daemon has it to itself.   SQLite "Database File Format"
+ * Checks by the header if a file can be the database of a sqlite store, for programs that must not open it because a
+ * daemon uses it.   SQLite "Database File Format"
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { APPLICATION_ID } from "./migrations.ts";
@@ -10,12 +10,12 @@ const MAGIC = "SQLite format 3\0";
 const PAGE_SIZE_AT = 16;
 const APPLICATION_ID_AT = 68;
 
-/** Says what is wrong with the file; throws where it cannot be read. */
+/** Returns the fault of the file, if any; throws if it is unreadable. */
 export function findSqliteFault(path: string): string | undefined {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    // Before its first commit, everything is beside it.
+    // Nothing was written yet, or only to the log.
     if (size === 0) return undefined;
     const header = Buffer.alloc(HEADER_BYTES);
     if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return "is cut short";

@@ -1,46 +1,45 @@
 /**
- * Judges the write-ahead log of a sqlite store before SQLite reads it: at the first frame that does
- * not hold, SQLite drops all that follows and says nothing. What a crash tore off at the end was
- * never acknowledged; a commit with another one behind it had been synced.
- * SQLite "Database File Format", 4 "The Write-Ahead Log"
+ * Checks the write-ahead log of a sqlite store before SQLite reads it: at the first invalid frame SQLite silently
+ * drops everything after it. A torn end after a crash was never acknowledged; a commit with another one after it had
+ * been synced. SQLite "Database File Format", 4 "The Write-Ahead Log"
  */
 
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { readAt } from "../../base/bounded-file.ts";
 import { codeOf } from "../../base/thrown.ts";
 
-/** The frame at which acknowledged commits stop to hold. */
+/** The first invalid frame that precedes acknowledged commits. */
 export interface LogDamage {
-  /** Where it begins, in octets. */
+  /** The frame's offset in octets. */
   readonly offset: number;
 }
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** Of every database that a store makes. */
+/** The page size of every database that a store creates. */
 const PAGE_SIZE = 4096;
-/** The last bit says in which order checksums take octets. */
+/** The last bit is the byte order of the checksums. */
 const MAGIC = 0x377f0682;
-/** A log is read so many octets at a time, or one frame. */
+/** Octets read at a time, or one frame if larger. */
 const CHUNK = 1024 * 1024;
 
-/** The checksum of what came before; each frame goes on with it. */
+/** The cumulative checksum, which each frame continues. */
 type Checksum = readonly [number, number];
 
 interface Frame {
   readonly offset: number;
-  /** True for the last of a commit. */
+  /** True for the last frame of a commit. */
   readonly isCommit: boolean;
-  /** True when its own octets and the checksum of the frame before lead to its checksum. */
+  /** True if the frame's content and the previous checksum yield its checksum. */
   readonly follows: boolean;
 }
 
-/** The log of a database. */
+/** Returns the path of a database's log. */
 export function logOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** Finds where a log lost commits; undefined also while another process begins it anew. */
+/** Finds the offset from which a log lost commits; undefined also while another process restarts it. */
 export function findLogDamage(path: string): LogDamage | undefined {
   const file = openIfThere(logOf(path));
   if (file === undefined) return undefined;
@@ -56,7 +55,7 @@ export function findLogDamage(path: string): LogDamage | undefined {
   }
 }
 
-/** The header of a log, another one once the log was begun anew; empty where there is no log. */
+/** Returns the header of a log, which changes when the log restarts; empty without a log. */
 export function readLogHeader(path: string): Buffer {
   const file = openIfThere(logOf(path));
   if (file === undefined) return Buffer.alloc(0);
@@ -79,12 +78,12 @@ function openIfThere(path: string): number | undefined {
 interface Log {
   readonly file: number;
   readonly header: Buffer;
-  /** True where the header holds, and says the salts that its frames have. */
+  /** True if the header is valid, and so has the salts of its frames. */
   readonly isWhole: boolean;
   readonly pageSize: number;
 }
 
-/** A commit that another one follows was synced before that one began. */
+/** A commit followed by another was synced before that one began. */
 function judge(log: Log): LogDamage | undefined {
   let bad: number | undefined = log.isWhole ? undefined : 0;
   let before: Frame | undefined;
@@ -97,7 +96,7 @@ function judge(log: Log): LogDamage | undefined {
   return undefined;
 }
 
-/** Every frame; behind those of this header stand those of before the log was begun anew. */
+/** Yields every frame; after those of this header come frames from before the log was restarted. */
 function* readFrames({ file, header, isWhole, pageSize }: Log): Generator<Frame> {
   const size = FRAME_HEADER_BYTES + pageSize;
   const isBigEndian = (header.readUInt32BE(0) & 1) === 1;
@@ -109,7 +108,7 @@ function* readFrames({ file, header, isWhole, pageSize }: Log): Generator<Frame>
     for (let start = 0; start + size <= chunk.length; start += size) {
       const frame = chunk.subarray(start, start + size);
       const own = frame.subarray(8, 16);
-      // The first frame stands in for a header that does not hold.
+      // The first frame substitutes for an invalid header.
       if (!isWhole && at + start === HEADER_BYTES) salts = Buffer.from(own);
       const named = sum(frame.subarray(0, 8), isBigEndian, checksum);
       const summed = sum(frame.subarray(FRAME_HEADER_BYTES), isBigEndian, named);
@@ -133,7 +132,7 @@ function checksumAt(octets: Buffer, at: number): Checksum {
   return [octets.readUInt32BE(at), octets.readUInt32BE(at + 4)];
 }
 
-/** The checksum of some octets, eight at a time, behind what it was before them. */
+/** Continues a checksum over some octets, eight at a time. */
 function sum(octets: Buffer, isBigEndian: boolean, [first, second]: Checksum): Checksum {
   const view = new DataView(octets.buffer, octets.byteOffset, octets.length);
   let [one, two] = [first, second];

@@ -1,14 +1,13 @@
 /**
- * The schema of a database file and how it came about, step by step. A file is brought to this
- * build's version in one transaction; one that a newer build wrote, or another program, is left
- * alone and refused.
+ * The schema of a database file, and its migrations. A file is migrated to this build's version in one transaction;
+ * one of a newer build or another program is refused unchanged.
  */
 import type { Database } from "libsql";
 
-/** The id in the header of an AGTP database, which tells it from other programs': "AGTP". */
+/** The application id in the header of an AGTP database: "AGTP". */
 export const APPLICATION_ID: number = 0x41475450;
 
-/** Step n makes version n + 1 of version n; a step that was published is never changed. */
+/** Step n migrates version n to n + 1; a published step is never changed. */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
    CREATE TABLE entries (
@@ -17,7 +16,7 @@ const MIGRATIONS: readonly string[] = [
      value TEXT NOT NULL,
      PRIMARY KEY (collection, key)
    ) STRICT;`,
-  // Entries from before revisions were counted have the first one.
+  // Entries stored before revisions were counted get the first one.
   `ALTER TABLE entries ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
    INSERT INTO meta VALUES ('revision', '1');`,
 ];
@@ -25,7 +24,7 @@ const MIGRATIONS: readonly string[] = [
 /** The version that this build writes. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
-/** Brings a database to this build's version; in words, why it cannot be. */
+/** Migrates a database to this build's version; returns the reason if that is impossible. */
 export function migrate(database: Database): string | undefined {
   const version = readVersion(database);
   if (typeof version === "string") return version;
@@ -33,7 +32,7 @@ export function migrate(database: Database): string | undefined {
     return `has schema version ${version}, this build knows ${SCHEMA_VERSION} at most`;
   }
   if (version === SCHEMA_VERSION) return undefined;
-  // One text for all of it: with the first step that fails, nothing has happened.
+  // One script in a transaction, so that a failed step leaves nothing behind.
   database.exec(
     [
       "BEGIN IMMEDIATE;",
@@ -47,7 +46,7 @@ export function migrate(database: Database): string | undefined {
   return undefined;
 }
 
-/** 0 for an empty database; words for one that is not ours. */
+/** Returns the version, 0 for an empty database, or the reason why the database is not usable. */
 function readVersion(database: Database): number | string {
   const tables = readColumn(database, "SELECT name FROM sqlite_schema WHERE type = 'table'");
   if (tables.length === 0) return 0;

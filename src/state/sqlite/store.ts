@@ -1,7 +1,6 @@
 /**
- * The store over one SQLite database that is open and migrated. What `commit` resolved for has been
- * synced to the disk. Commits of the same turn of the event loop share one transaction, since the
- * sync is what costs; each of them stays all or nothing on its own.
+ * The store in an open and migrated SQLite database. A commit that resolved is synced to the disk. Commits of one
+ * event-loop turn share a transaction, since the sync is the expensive part; each stays atomic by itself.
  */
 import type { Database, Statement } from "libsql";
 import { ChangeLog } from "../change-log.ts";
@@ -29,7 +28,7 @@ const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
 /** The value of LIMIT that means no limit. */
 const UNLIMITED = -1;
 
-/** The statements of this store; all of them are answered by the primary key's index. */
+/** The statements of this store; each is answered from the primary key's index. */
 export const SQL = {
   get: "SELECT key, value, revision FROM entries WHERE collection = ? AND key = ?",
   revisionOf: "SELECT revision FROM entries WHERE collection = ? AND key = ?",
@@ -50,10 +49,10 @@ export const SQL = {
 
 type Statements = Readonly<Record<keyof typeof SQL, Statement>>;
 
-/** As the statements answer an entry. */
+/** An entry as the statements return it. */
 type Row = [key: string, json: string, revision: number];
 
-/** A store over a database that nobody else uses; closing it closes the database. */
+/** Creates a store over a database that nobody else uses; closing it closes the database. */
 export function createSqliteStore(database: Database, onNotice?: OnStoreNotice): Store {
   return new SqliteStore(database, new StoreHealth(onNotice));
 }
@@ -160,7 +159,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Writes what has been committed so far; later reads see it, whether awaited or not. */
+  /** Writes the commits so far, so that later reads see them, awaited or not. */
   #flush(): void {
     const group = this.#pending;
     if (group.length === 0) return;
@@ -191,10 +190,10 @@ class SqliteStore implements Store {
       try {
         this.#leaveTransaction();
       } catch {
-        // The next commit tries once more; nothing of this one can be seen by then.
+        // The next commit tries again; nothing of this one is visible by then.
       }
       const fault = this.#health.failed(thrown);
-      // One that does not fit on the disk any more takes no other with it.
+      // A commit that no longer fits on the disk must not fail the others.
       if (group.length > 1) for (const one of group) this.#write([one]);
       else group[0]?.reject(fault);
       return;
@@ -231,13 +230,13 @@ class SqliteStore implements Store {
 }
 
 /**
- * Closes a database and lets go of its lock. The connection lives on until its statements have been
- * collected as garbage, so the lock is given back by hand; in WAL mode it could not be.
+ * Closes a database and releases its lock. The connection survives until its statements are garbage collected, so
+ * the lock is released explicitly, which is impossible in WAL mode.
  */
 export function releaseDatabase(database: Database): void {
   try {
     database.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL");
-    // The lock changes with the next access.
+    // The lock changes at the next access.
     database.exec("SELECT count(*) FROM sqlite_schema");
   } finally {
     database.close();
