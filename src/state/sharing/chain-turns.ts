@@ -1,15 +1,15 @@
 /**
- * Turns at chains that several workers append to: while one seals behind the head, another that does the same seals in
- * vain. A hint and no lock: heads are compared all the same, and a turn is over with the next batch of its worker, or
- * soon after it began, whatever has become of that.
+ * Turns at chains to which several workers append: while one seals after the head, another that does so works in
+ * vain. A hint rather than a lock: heads are still compared, and a turn ends with the worker's next batch, or soon
+ * after it began in any case.
  */
 
-/** Longer than a batch takes to be sealed, unless its worker stands still. */
+/** Longer than sealing a batch takes, unless the worker stalls. */
 const TURN_MS = 50;
 
 interface Turn<Worker> {
   worker: Worker;
-  /** Those whose turn comes next, in order. */
+  /** The workers whose turns come next, in order. */
   readonly waiting: { readonly worker: Worker; begin(): void }[];
   readonly timer: NodeJS.Timeout;
 }
@@ -22,7 +22,7 @@ export class ChainTurns<Worker> {
     return this.#turns.size === 0;
   }
 
-  /** Resolves once it is the worker's turn; a worker asks once at a time. */
+  /** Resolves at the worker's turn; a worker has one request at a time. */
   begin(agentId: string, worker: Worker): Promise<void> {
     const turn = this.#turns.get(agentId);
     if (turn !== undefined) {
@@ -33,7 +33,7 @@ export class ChainTurns<Worker> {
     return Promise.resolve();
   }
 
-  /** The batch of a worker is decided: its turns at these chains are over. */
+  /** Ends a worker's turns at these chains, after its batch was decided. */
   end(agentIds: readonly string[], worker: Worker): void {
     for (const agentId of agentIds) {
       if (this.#turns.get(agentId)?.worker === worker) this.#next(agentId);

@@ -1,15 +1,15 @@
-/** The faults of a store, as one process tells another of them. */
+/** Encodes store faults for the link between processes. */
 import type { FaultCodec } from "../../base/link.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { UnknownOutcomeError } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 
-/** A fault on its way. */
+/** An encoded fault. */
 type LinkFault =
   | { readonly kind: "store"; readonly store: StoreFaultKind; readonly reason: string }
   | { readonly kind: "unknown-outcome" | "other"; readonly reason: string };
 
-/** Keeps apart what a server answers differently. */
+/** Preserves the distinctions that matter to the server's answers. */
 export const STORE_FAULTS: FaultCodec = {
   encode(error): LinkFault {
     if (error instanceof StoreUnavailableError) {

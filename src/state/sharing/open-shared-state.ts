@@ -1,6 +1,6 @@
 /**
- * Opens the state that workers share, in their parent: what the journal has beyond the store is made
- * up for before any of them begins.
+ * Opens the state shared by workers, in their parent: the store is updated from the journal before any worker
+ * begins.
  */
 
 import type { Retention } from "../journal/retention.ts";
@@ -15,7 +15,7 @@ import { SharedState } from "./shared-state.ts";
 
 interface SharedStatePlaces {
   readonly store: Store;
-  /** Undefined: records end with the process. */
+  /** Undefined: records are lost with the process. */
   readonly journalDirectory: string | undefined;
   readonly durability: Durability;
   readonly leaseMs: number;
@@ -25,15 +25,15 @@ interface SharedStatePlaces {
 
 export interface OpenSharedState {
   readonly shared: SharedState;
-  /** Keeps the journal within limits; undefined where there is none. */
+  /** Keeps the journal within its limits; undefined if there is none. */
   readonly retention: Retention | undefined;
-  /** Everything that is kept, as the lines of a file. */
+  /** Yields the exported state, as lines of a file. */
   exported(serverId: string): AsyncIterable<string>;
-  /** Keeps where the chains end, and closes everything; once no worker is left. */
+  /** Stores the chain heads and closes everything; called once no worker is left. */
   close(): Promise<void>;
 }
 
-/** Opens the shared state over a store, which it takes over; rejects with what the journal lacks. */
+/** Opens the shared state over a store and takes ownership of it; rejects with the journal's damage. */
 export async function openSharedState(places: SharedStatePlaces): Promise<OpenSharedState> {
   const { store, leaseMs } = places;
   let shared: SharedState | undefined;
@@ -52,7 +52,7 @@ export async function openSharedState(places: SharedStatePlaces): Promise<OpenSh
     exported: async function* (serverId) {
       await own.save();
       await opened.checkpoint();
-      // Both a journal and a memory can be exported.
+      // Both kinds of journal, on disk and in memory, can be exported.
       if (opened.exported !== undefined) {
         yield* exportState({ serverId, store, records: opened.exported });
       }

@@ -1,8 +1,7 @@
 /**
- * A worker among those of its parent: the feed into its views, and the lease by which it may serve
- * from them. The lease counts from before it was asked for, by the monotonic clock, and begins once
- * everything is taken in that was committed before; one that was stopped for longer serves nothing
- * when it goes on, before it has heard what happened meanwhile.
+ * A worker as a node among those of its parent: the feed for its views, and the lease under which it may serve from
+ * them. The lease counts from before its request, by the monotonic clock, and begins once every earlier commit is
+ * applied. A worker that was stopped for longer serves nothing before it has caught up.
  */
 
 import { Pulse } from "../../base/back-off.ts";
@@ -26,10 +25,10 @@ export class ParentNode implements ViewLease {
   readonly #store: ParentStore;
   readonly #leaseMs: number;
   readonly node: string;
-  /** The processes that work may be taken over from. */
+  /** The processes whose work may be taken over. */
   readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
-  /** The revision that the views are complete up to. */
+  /** The views include every commit up to this revision. */
   #seen: number;
   readonly #looks = new LateLooks(() => this.#pulse.wake());
   #isClosed = false;
@@ -50,7 +49,10 @@ export class ParentNode implements ViewLease {
     return performance.now() < this.#leaseUntil;
   }
 
-  /** @throws StoreUnavailableError without a lease */
+  /**
+   * Checks the lease.
+   * @throws StoreUnavailableError without a lease
+   */
   checkLease(): void {
     if (this.isFresh) return;
     const cause = new Error(
@@ -60,20 +62,20 @@ export class ParentNode implements ViewLease {
   }
 
   /**
-   * Takes in what was committed so far.
-   * @throws StoreUnavailableError where it is not known what that is
+   * Applies everything committed so far.
+   * @throws StoreUnavailableError if that cannot be known
    */
   catchUp(): Promise<void> {
     return this.#looks.catchUp();
   }
 
-  /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
+  /** Starts applying changes and renewing the lease; resolves once there is a lease. */
   async start(): Promise<void> {
     await this.#tick();
     this.#pulse.start();
   }
 
-  /** Gives the lease up. */
+  /** Gives up the lease. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
@@ -84,7 +86,7 @@ export class ParentNode implements ViewLease {
     try {
       await this.#tick();
     } catch (error) {
-      // The lease ends by itself; the parent tells of its store.
+      // The lease expires by itself; the parent reports its store's faults.
       this.#looks.fail(error);
     }
   }
@@ -108,7 +110,7 @@ export class ParentNode implements ViewLease {
   }
 }
 
-/** The lease is renewed so often in its time. */
+/** The renewals within one lease. */
 const RENEWALS = 5;
 
 function ofCollection({ upTo, changed }: SharedFeed, collection: string): Feed {

@@ -1,7 +1,6 @@
 /**
- * The records of a worker: appended by its parent, which decides between the workers. A batch is
- * kept once the parent has answered; who is sooner than another in a chain is decided there.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * The record store of a worker: its parent appends, and decides between the workers. A batch is stored once the
+ * parent has answered.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 
 import type { Link } from "../../base/link.ts";
@@ -11,7 +10,7 @@ import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/r
 import { encodeBatch } from "./sealed-batch.ts";
 import type { Moved } from "./sealed-chains.ts";
 
-/** More would only be smaller. */
+/** More batches in flight would only be smaller. */
 const BATCHES = 8;
 
 export class ParentRecords implements RecordStore {
@@ -49,7 +48,7 @@ export class ParentRecords implements RecordStore {
     this.#link.serve({ raced: hear });
   }
 
-  /** After a failure the parent is asked; until it has answered, nothing can be appended. */
+  /** After a failure asks the parent, and throws until it has answered. */
   probe(): void {
     this.#checkLease();
     if (this.#fault === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The store of a worker: its parent's, over the link between them. Both ends keep the order of what
- * is asked, so a later read sees an earlier commit, awaited or not.
+ * The store of a worker: its parent's, over the link. Both ends keep the order of requests, so a later read sees an
+ * earlier commit, awaited or not.
  */
 import type { Link } from "../../base/link.ts";
 import { encodeChange } from "../entry-limits.ts";
@@ -43,7 +43,7 @@ export class ParentStore implements Store {
     changes: readonly Change[],
     expectations: readonly Expectation[] = [],
   ): Promise<CommitOutcome> {
-    // One that breaks the rules is a fault of whoever commits it.
+    // Checked here, since a change that breaks the limits is the caller's bug.
     for (const change of changes) encodeChange(change);
     return this.#link.ask("commit", { changes, expectations } satisfies AskedCommit);
   }

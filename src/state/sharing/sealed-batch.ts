@@ -1,13 +1,13 @@
 /**
- * Records on their way from a worker to its parent: of each chain where it is to go on and where it then ends; of each
- * record its line, which is written to the journal as it is, and in octets before all lines the Audit-IDs, and then
- * the number of the chain and the length of each.
+ * Records on their way from a worker to its parent: each chain's expected and new head, and each record's line,
+ * which is written to the journal unchanged. The cargo consists of the Audit-IDs, then the chain number and length
+ * of each record, then the lines.
  */
 import type { Cargo } from "../../base/link.ts";
 import { ID_OCTETS, PackedRecords } from "../journal/packed-records.ts";
 import type { RecordBatch } from "../records/record-store.ts";
 
-/** A chain of a batch, as a message has it. */
+/** A chain of a batch, as encoded in a message. */
 type ChainMessage = readonly [
   agentId: string,
   expected: string,
@@ -20,16 +20,16 @@ type ChainMessage = readonly [
 export interface BatchMessage {
   readonly count: number;
   readonly chains: readonly ChainMessage[];
-  /** The numbers of records that say what has happened to their agents. */
+  /** The indexes of records that are events of their agents. */
   readonly events: readonly number[];
 }
 
-/** The part of a chain that a batch has. */
+/** A chain's part of a batch. */
 interface SealedChain {
   readonly agentId: string;
-  /** The Audit-ID that the chain is expected to end with before it; 64 zeros for a new one. */
+  /** The Audit-ID of the expected head; 64 zeros for a new chain. */
   readonly expected: string;
-  /** The number of its last record, when that was issued, and about which method. */
+  /** The index of the chain's last record, and that record's time and method. */
   readonly last: number;
   readonly at: number;
   readonly method: string;
@@ -38,15 +38,15 @@ interface SealedChain {
 export interface SealedBatch {
   readonly chains: readonly SealedChain[];
   readonly records: PackedRecords;
-  /** The number of its chain, for each record. */
+  /** For each record the index of its chain. */
   readonly chainOf: readonly number[];
   readonly events: readonly number[];
 }
 
-/** The number of a chain and a length. */
+/** A chain number and a length. */
 const FIELD_OCTETS = 8;
 
-/** A batch as a message and what goes with it. */
+/** Encodes a batch as a message and its cargo. */
 export function encodeBatch({ records, expected }: RecordBatch): {
   readonly message: BatchMessage;
   readonly cargo: Cargo;
@@ -58,7 +58,7 @@ export function encodeBatch({ records, expected }: RecordBatch): {
   let length = records.length * (ID_OCTETS + FIELD_OCTETS);
   for (const [index, { jws, chain }] of records.entries()) {
     const { agentId, at, method, isEvent } = chain;
-    // Those of a chain follow each other.
+    // Records of a chain are consecutive.
     const isSame = records[index - 1]?.chain.agentId === agentId;
     const number = (isSame ? chainOf[index - 1] : numbers.get(agentId)) ?? chains.length;
     chainOf.push(number);
@@ -69,7 +69,7 @@ export function encodeBatch({ records, expected }: RecordBatch): {
     length += jws.length + 1;
   }
   const writeTo = (frame: Buffer, start: number): void => {
-    // At once: each call of a writer of hex costs as much as the octets.
+    // Written at once, since each hex write costs as much as the octets.
     frame.write(records.map(({ auditId }) => auditId).join(""), start, "hex");
     let field = start + records.length * ID_OCTETS;
     let at = field + records.length * FIELD_OCTETS;
@@ -88,7 +88,7 @@ export function encodeBatch({ records, expected }: RecordBatch): {
 
 const LINE_FEED = 0x0a;
 
-/** The batch of a message and the octets beside it, which it keeps; throws where they do not fit. */
+/** Decodes a batch, keeping the octets; throws if message and octets do not match. */
 export function decodeBatch(message: BatchMessage, octets: Buffer): SealedBatch {
   const { count, chains, events } = message;
   const fields = count * ID_OCTETS;
@@ -116,7 +116,7 @@ export function decodeBatch(message: BatchMessage, octets: Buffer): SealedBatch 
   };
 }
 
-/** A batch without some of its chains; undefined where nothing is left. */
+/** Removes chains from a batch; undefined if nothing is left. */
 export function withoutChains(
   batch: SealedBatch,
   lost: ReadonlySet<string>,

@@ -1,7 +1,7 @@
 /**
- * The chains that several workers append to. A batch was sealed by its worker after the heads that
- * it knew; where another was sooner, nothing of that chain is kept and its head is answered. What
- * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The chains to which several workers append. Each worker seals a batch after the heads that it knows; if another
+ * was faster, nothing of that chain is stored and its head is returned. Batches that arrive in one event-loop turn
+ * are written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { JournalRecord } from "../journal/journal.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
@@ -14,7 +14,7 @@ import {
 } from "../records/record-store.ts";
 import { type SealedBatch, withoutChains } from "./sealed-batch.ts";
 
-/** By agent, where chains end otherwise than was expected; null: such a chain has no record. */
+/** Chains whose head was not the expected one, with their heads by agent; null: the chain has no record. */
 export type Moved = readonly (readonly [string, ChainHead | null])[];
 
 interface PendingBatch {
@@ -26,11 +26,11 @@ interface PendingBatch {
 export class SealedChains implements GrowingChains {
   readonly records: RecordStore;
   readonly heads: ChainHeads;
-  /** In order; of those that are in the store everywhere, none. */
+  /** In order, without those whose effect is stored. */
   #events: JournalRecord[] = [];
   #pending: PendingBatch[] = [];
   #writing: Promise<void> | undefined;
-  /** Of the batch that arrived last. */
+  /** Settles with the batch that arrived last. */
   #latest: Promise<unknown> = Promise.resolve();
 
   constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
@@ -38,17 +38,17 @@ export class SealedChains implements GrowingChains {
     this.heads = new ChainHeads(heads);
   }
 
-  /** The events that a worker may have appended and not stored. */
+  /** The events that a worker may have appended without storing their effect. */
   get events(): readonly JournalRecord[] {
     return this.#events;
   }
 
-  /** Forgets the events up to one, if it is still there: what they led to is in the store. */
+  /** Forgets the events up to one, if it is still listed, since their effect is stored. */
   forgetEvents(last: JournalRecord): void {
     this.#events = this.#events.slice(this.#events.indexOf(last) + 1);
   }
 
-  /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */
+  /** Resolves with the chains that others have moved; rejects if nothing of the batch is stored. */
   append(batch: SealedBatch): Promise<Moved> {
     const appended = new Promise<Moved>((resolve, reject) => {
       this.#pending.push({ batch, resolve, reject });
@@ -58,7 +58,7 @@ export class SealedChains implements GrowingChains {
     return appended;
   }
 
-  /** Resolves once it is known what became of all that has arrived so far. */
+  /** Resolves once everything that arrived so far is decided. */
   async known(): Promise<void> {
     await this.#latest.catch(() => undefined);
   }
@@ -73,7 +73,7 @@ export class SealedChains implements GrowingChains {
   }
 
   async #writeAll(): Promise<void> {
-    // After all that arrives in this turn of the loop.
+    // Waits for the other batches of this event-loop turn.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0) await this.#write(this.#pending.splice(0));
     this.#writing = undefined;
@@ -90,7 +90,7 @@ export class SealedChains implements GrowingChains {
     });
     try {
       if (kept.length > 0) {
-        // The heads were compared here: nobody else writes to the journal.
+        // The heads were compared here, and nobody else writes to the journal.
         const packed = kept.map(({ records }) => records);
         const { first } = await this.records.append({ records: [], expected: NONE, packed });
         this.#adopt(kept, first);
@@ -104,7 +104,7 @@ export class SealedChains implements GrowingChains {
     }
   }
 
-  /** The chains of a batch that have moved, if any; those of the others go on. */
+  /** Returns the moved chains of a batch, if any; its other chains advance. */
   #decide({ chains, records }: SealedBatch, heads: Map<string, string>): Set<string> | undefined {
     let lost: Set<string> | undefined;
     for (const { agentId, expected, last } of chains) {

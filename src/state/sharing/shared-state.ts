@@ -1,7 +1,7 @@
 /**
- * The state that workers have in common, at their parent: its store and its journal, one seat a
- * worker, and who has taken in what. A change holds everywhere once each worker has taken it in, is
- * gone, or cannot serve any more from what was before it.
+ * The state that workers share, in their parent: its store and journal, and a seat for each worker with what it has
+ * applied. A change is in force everywhere once each worker has applied it, has exited, or can no longer serve from
+ * an older view.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,29 +15,29 @@ import type { AskedCommit } from "./parent-store.ts";
 import { type BatchMessage, decodeBatch } from "./sealed-batch.ts";
 import type { SealedChains } from "./sealed-chains.ts";
 
-/** The start of a worker's state. */
+/** The initial state of a worker. */
 export interface Joined {
   readonly node: string;
   readonly leaseMs: number;
-  /** The revision of the store that the worker has to know of. */
+  /** The store's revision that the worker must know. */
   readonly upTo: number;
-  /** By which others know whose work is this worker's; no other has it, before or after. */
+  /** Identifies the holder of this worker's work; unique over time. */
   readonly process: string;
   readonly heads: readonly (readonly [string, ChainHead])[];
   /** Lifecycle events that may not be in the store. */
   readonly events: readonly JournalRecord[];
 }
 
-/** The collections of which a worker wants to hear what has changed. */
+/** A worker's query for changes to collections. */
 export interface AskedFeed {
   readonly after: number;
   readonly only: readonly string[];
 }
 
-/** The changes of those collections that have any; null: too many to say. */
+/** The changes of the collections that have any; null: too many to list. */
 export interface SharedFeed {
   readonly upTo: number;
-  /** The processes that serve. */
+  /** The serving processes. */
   readonly live: readonly string[];
   readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
 }
@@ -45,13 +45,13 @@ export interface SharedFeed {
 interface JoinedWorker {
   readonly link: Link;
   readonly process: string;
-  /** When it asked for the feed last. */
+  /** When it last queried the feed. */
   heardAt: number;
-  /** The revision that its views are complete up to. */
+  /** Its views include every commit up to this revision. */
   taken: number;
-  /** True from when it was woken until it asks what has changed: one that is stopped is woken once. */
+  /** True from its wake-up until it queries the feed, so that a stopped worker is woken once. */
   isWoken: boolean;
-  /** False while it begins. */
+  /** False while it starts. */
   isServing: boolean;
 }
 
@@ -61,19 +61,19 @@ interface SharedStateOptions {
   readonly leaseMs: number;
 }
 
-/** A worker that is busy for so many leases is taken for one that stands still. */
+/** The leases without contact after which a worker counts as stopped. */
 const LEASES_UNHEARD = 1.5;
-/** The time that a worker's answer may be under way when its lease runs out. */
+/** The time that a worker's response may still be in flight when its lease ends. */
 const SLACK_MS = 50;
 
-/** So many events are kept for workers to come; then those that are there store what they made of them. */
+/** The events kept for future workers; beyond it, the current workers store the effects. */
 const MOST_EVENTS = 1_000;
 
 export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<JoinedWorker>();
   readonly #turns = new ChainTurns<Link>();
-  /** Workers that were killed: what they made of their records may not be stored. */
+  /** Killed workers, which may not have stored the effects of their records. */
   readonly #lost = new Set<Link>();
   #isSaving = false;
   #isChanged: () => void = () => undefined;
@@ -84,7 +84,7 @@ export class SharedState {
     this.#renewChange();
   }
 
-  /** Answers a worker until it has gone. */
+  /** Serves a worker until it has exited. */
   async serve(link: Link, node: string): Promise<void> {
     let seat: JoinedWorker | undefined;
     let isKept = false;
@@ -121,8 +121,8 @@ export class SharedState {
   }
 
   /**
-   * Resolves once every worker has stored what it made of its records. For those that are gone, or do not serve
-   * yet, it is stored here: a worker may not be replaced for long, and the journal must not wait for it.
+   * Resolves once every worker has stored the effects of its records. For workers that have exited or do not serve
+   * yet, the effects are stored here, since the journal must not wait for a replacement.
    */
   async save(): Promise<void> {
     const { store, chains } = this.#options;
@@ -139,7 +139,7 @@ export class SharedState {
     if (told !== undefined) chains.forgetEvents(told);
   }
 
-  /** A journal that is never full, such as one in memory, has nobody ask for it. */
+  /** Saves at the bound on events, as a journal that never fills, such as one in memory, triggers no save. */
   async #saveMany(): Promise<void> {
     if (this.#isSaving || this.#options.chains.events.length < MOST_EVENTS) return;
     this.#isSaving = true;
@@ -150,7 +150,7 @@ export class SharedState {
 
   async #join(node: string, process: string): Promise<Joined> {
     const { store, chains, leaseMs } = this.#options;
-    // The worker before may have been killed while its last batch was written.
+    // The previous worker may have been killed while its last batch was being written.
     await chains.known();
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const { heads, events } = chains;
@@ -218,7 +218,7 @@ export class SharedState {
       own.isWoken = false;
     }
     const { store } = this.#options;
-    // Most looks only renew a lease; a daemon that idles does nothing else.
+    // Most queries only renew a lease, as in an idle daemon.
     const newest = await store.changes(Number.MAX_SAFE_INTEGER);
     if (newest.upTo <= after) return { upTo: newest.upTo, live: this.#live(), changed: [] };
     const feeds = await Promise.all(only.map((collection) => store.changes(after, collection)));
@@ -227,12 +227,12 @@ export class SharedState {
       const feed = feeds[index];
       return feed?.changed?.length === 0 ? [] : [[collection, feed?.changed ?? null]];
     });
-    // What was committed in between is told again.
+    // Commits made between the queries are reported again.
     const taken = Math.min(upTo, ...feeds.map((feed) => feed.upTo));
     return { upTo: taken, live: this.#live(), changed };
   }
 
-  /** One that was stopped for longer than its lease serves no more, and its work goes to others. */
+  /** Returns the workers heard from lately; one stopped for longer than its lease loses its work to others. */
   #live(): readonly string[] {
     const since = performance.now() - LEASES_UNHEARD * this.#options.leaseMs;
     return [...this.#seats].filter((one) => one.heardAt >= since).map(({ process }) => process);
@@ -256,7 +256,7 @@ export class SharedState {
     }
   }
 
-  /** Resolves `#change`, and begins the next, whenever a worker has taken something in or has gone. */
+  /** Makes `#isChanged` resolve `#change` and replace it, whenever a worker has applied something or exited. */
   #renewChange(): void {
     this.#change = new Promise((resolve) => {
       this.#isChanged = () => {
@@ -267,7 +267,7 @@ export class SharedState {
   }
 }
 
-/** False where a worker is gone, or does not serve yet. */
+/** Returns false if the worker has exited, or does not serve yet. */
 async function saveAt({ link, isServing }: JoinedWorker): Promise<boolean> {
   if (!isServing) return false;
   try {
@@ -279,7 +279,7 @@ async function saveAt({ link, isServing }: JoinedWorker): Promise<boolean> {
   }
 }
 
-/** A head as workers know it: the journal is the parent's. */
+/** Removes the place, since the journal is the parent's. */
 function withoutPlace<Head extends ChainHead | undefined>(head: Head): Head {
   return head && { ...head, place: undefined };
 }
