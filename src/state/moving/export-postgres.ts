@@ -1,6 +1,6 @@
 /**
- * Exports what nodes share in PostgreSQL: one snapshot of a database that goes on, so that entries,
- * heads and records are of one moment. The file is that of any other deployment.   docs/state.md
+ * Exports the state that nodes share in PostgreSQL from one snapshot during operation, so that entries, heads and
+ * records are consistent. The file has the same format as any other export.   docs/state.md
  */
 import type { PoolClient } from "pg";
 import {
@@ -20,10 +20,10 @@ import { exportLines, type RecordLine } from "./export-state.ts";
 import { headerLine, stateLine } from "./state-file.ts";
 
 const PAGE = 500;
-/** Each may be megabytes. */
+/** Smaller, since an entry may be megabytes. */
 const ENTRY_PAGE = 100;
 
-/** The lines of an export. */
+/** Yields the lines of an export. */
 export function exportPostgres(store: PostgresStore, serverId: string): AsyncIterable<string> {
   return exportLines(linesOf(store, serverId));
 }
@@ -58,7 +58,7 @@ async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<Chan
   }
 }
 
-/** The heads, as the entries of a store that has a journal tell them. */
+/** Yields the heads as entries, as in the store of a deployment with a journal. */
 async function* headsOf(client: PoolClient, name: string): AsyncGenerator<Change> {
   const rows = pagesOf<Record<"agent_id" | "audit_id" | "at" | "method", string>>(PAGE, (last) =>
     client.query(
@@ -73,7 +73,7 @@ async function* headsOf(client: PoolClient, name: string): AsyncGenerator<Change
   }
 }
 
-/** The entries may lack what the latest events brought about: these are told again. */
+/** Yields the records, with a checkpoint before the latest events, whose effects the entries may lack. */
 async function* recordsOf(client: PoolClient, name: string): AsyncGenerator<RecordLine> {
   const { rows: events } = await client.query<{ number: string | null }>(
     `SELECT min(number) AS number FROM (
@@ -81,7 +81,7 @@ async function* recordsOf(client: PoolClient, name: string): AsyncGenerator<Reco
     ) AS latest`,
   );
   const replayed = Number(events[0]?.number ?? Number.POSITIVE_INFINITY);
-  // What a checkpoint says is gone may not be deleted yet.
+  // Removed records may not be deleted yet.
   const gone = (await readMeta(client, name, CUT_NUMBER)) ?? "0";
   const rows = pagesOf<{ readonly number: string; readonly jws: string }>(PAGE, (last) =>
     client.query(

@@ -1,6 +1,6 @@
 /**
- * Exports what a daemon keeps, as lines, beside a daemon that goes on: the entries as they are at one
- * moment, and the records up to that moment, as a process would have left them that was killed then.
+ * Exports a daemon's state as lines during operation: the entries as of one moment, and the records up to it, as if
+ * the process had been killed then.
  */
 
 import { createHash } from "node:crypto";
@@ -14,25 +14,25 @@ import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
 import type { Change, ChangedEntry, Store } from "../store.ts";
 import { headerLine, type StateLine, stateLine } from "./state-file.ts";
 
-/** A record, or where the entries know of all that stands before. */
+/** A record, or the point up to which the entries include the records' effects. */
 export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpoint" }>;
 
-/** A signed cut, or where a chain stood at the last one. */
+/** A signed cut, or a chain head of the last one. */
 type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
 
 export interface RecordsSource {
-  /** Keeps what there is, once it resolves, until the result is called. */
+  /** Prevents removal until the returned function is called; resolves once that is in effect. */
   hold?(): Promise<() => void>;
-  /** Begins to export them; once they are held. */
+  /** Begins the export of the records, after `hold`. */
   begin(): Promise<ExportedRecords>;
 }
 
 interface ExportedRecords {
-  /** Numbers below were used before. */
+  /** The number of the first segment; lower ones were used before. */
   readonly firstSegment: number;
-  /** The signed cuts of the journal, and where chains stood at the last of them. */
+  /** Yields the signed cuts of the journal, and the chain heads of the last. */
   cuts?(): AsyncIterable<CutLine>;
-  /** The records up to now, in their order; they are read later. */
+  /** Fixes the end of the export now; the returned function yields the records up to it, in order. */
   cut(): (checkpoint: JournalPosition | undefined) => AsyncIterable<RecordLine>;
 }
 
@@ -42,21 +42,21 @@ interface ExportSource {
   readonly records: RecordsSource;
 }
 
-/** It cannot be exported, or not as long as so much happens beside it. */
+/** Thrown if the state cannot be exported, or not during so much activity. */
 export class ExportRefusal extends Error {
   override readonly name = "ExportRefusal";
 }
 
-/** So many entries are read at once, at most: each may be megabytes. */
+/** The most entries read at once, since each may be megabytes. */
 const MOST = 100;
 
-/** The entries of the next page, by how long those of one took: no more than a slice of the loop is for. */
+/** Returns the size of the next page, so that reading it takes at most a slice of the event loop. */
 function nextLimit(limit: number, tookMs: number): number {
   const fitting = Math.floor((limit * SLICE_MS) / Math.max(tookMs, 0.1));
   return Math.max(1, Math.min(fitting, 4 * limit, MOST));
 }
 
-/** The lines of an export. */
+/** Yields the lines of an export. */
 export async function* exportState(source: ExportSource): AsyncGenerator<string> {
   const release = await source.records.hold?.();
   try {
@@ -66,7 +66,7 @@ export async function* exportState(source: ExportSource): AsyncGenerator<string>
   }
 }
 
-/** Writes lines down, the header first, and what they add up to behind them. */
+/** Serializes lines, and appends the totals. */
 export async function* exportLines(
   lines: AsyncIterable<string | Change | RecordLine>,
 ): AsyncGenerator<string> {
@@ -103,7 +103,7 @@ async function* linesOf({
   yield* cut?.(checkpoint) ?? [];
 }
 
-/** The entries page by page, and behind each page what has changed meanwhile. */
+/** Yields the entries page by page, and after each page the changes made meanwhile. */
 async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<Change> {
   if (store.collections === undefined) throw new ExportRefusal("this store cannot be exported");
   let { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
@@ -134,7 +134,7 @@ function changeLines(changed: readonly ChangedEntry[] | undefined): readonly Cha
   });
 }
 
-/** The records of a journal; `endOf` is where it ends when it is asked, `hold` keeps its segments. */
+/** Exports the records of a journal; `endOf` returns its current end, `hold` keeps its segments. */
 export function journalSource(
   directory: string,
   endOf: () => JournalPosition | undefined,
@@ -145,7 +145,7 @@ export function journalSource(
     begin: async () => {
       const [oldest] = segmentsIn(directory);
       const last = await findCut(directory, oldest);
-      // The rest of a cut that a killed process began is gone all the same: the cut has all that was in it.
+      // The remaining segments of an unfinished cut are skipped, since the cut accounts for them.
       const firstSegment = Math.max(oldest ?? 1, (last?.through ?? 0) + 1);
       return {
         firstSegment,
@@ -160,11 +160,11 @@ export function journalSource(
   };
 }
 
-/** The records of a journal in memory; the entries may know of none of them. */
+/** Exports the records of a journal in memory; the entries may include none of their effects. */
 export function rememberedRecords(journal: MemoryJournal): RecordsSource {
   return {
     begin: async () => ({
-      // The oldest may be forgotten.
+      // The oldest may be forgotten, so the journal does not begin with the first segment.
       firstSegment: 2,
       cut: () => {
         const records = journal.records();
@@ -177,7 +177,7 @@ export function rememberedRecords(journal: MemoryJournal): RecordsSource {
   };
 }
 
-/** The last cut of which anything has gone. */
+/** Returns the last cut that has removed a segment. */
 async function findCut(
   directory: string,
   oldest: number | undefined,
@@ -192,7 +192,7 @@ async function findCut(
   return undefined;
 }
 
-/** The cuts up to one, and not what is cut meanwhile. */
+/** Yields the cuts up to one, ignoring later ones. */
 async function* cutLines(directory: string, last: JournalCut | undefined): AsyncGenerator<CutLine> {
   if (last === undefined) return;
   for await (const jws of readCutLines(directory)) {

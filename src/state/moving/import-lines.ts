@@ -1,7 +1,6 @@
 /**
- * Imports the lines of an export, whatever they go to: entries in batches, records in their order, and at the
- * end where the chains stand, and where they stood at the last cut. A checkpoint is believed only where it
- * follows the one before it.
+ * Imports the lines of an export into a target: entries in batches, records in order, and finally the chain heads,
+ * current and of the last cut. A checkpoint is accepted only if it follows its predecessor.
  */
 import type { CutHead } from "../journal/cut-heads.ts";
 import {
@@ -29,23 +28,26 @@ export type ImportedRecord = Extract<ReadLine, { readonly kind: "record" }>;
 
 export interface ImportTarget {
   addCut(cut: JournalCut): Promise<void>;
-  /** Takes the next record; answers where it stands, where records have places. */
+  /** Adds the next record; returns its place, if records have places. */
   addRecord(record: ImportedRecord): RecordPlace | undefined;
-  /** The entries know everything that the records before it tell. */
+  /** Notes that the entries include the effects of the records so far. */
   addCheckpoint(): void;
   /** Writes entries, each key once, and the records so far. */
   write(entries: readonly Change[]): Promise<void>;
-  /** Writes where chains stood at a cut. */
+  /** Writes the chain heads of a cut. */
   writeCutHeads(cut: JournalCut, heads: readonly CutHead[]): Promise<CutHeadsFile>;
-  /** Behind the last line: only now the entries say where the chains end. */
+  /** Writes the chain heads, after the last line. */
   finish(heads: ReadonlyMap<string, ChainHead>): Promise<void>;
 }
 
-/** So many lines are written together, or so many characters. */
+/** Lines written together, unless the characters reach their bound. */
 export const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
-/** Imports a file; `begin` is given its header. @throws StateFileError */
+/**
+ * Imports a file; `begin` is called with its header.
+ * @throws StateFileError
+ */
 export async function importLines(
   octets: AsyncIterable<Buffer>,
   begin: (header: StateHeader) => Promise<ImportTarget>,
@@ -71,11 +73,11 @@ export async function importLines(
 class Importing {
   readonly #target: ImportTarget;
   readonly #firstSegment: number;
-  /** By agent, where its chain ends by the lines so far. */
+  /** The chain heads by agent, up to the current line. */
   readonly #heads = new Map<string, ChainHead>();
   readonly #cutHeads: CutHead[] = [];
   #cut: JournalCut | undefined;
-  /** The later of two lines of a key stands for both: the feed repeats what has changed. */
+  /** A later line of a key replaces an earlier one, since the feed repeats changed entries. */
   readonly #entries = new Map<string, Change>();
   #lines = 0;
   #characters = 0;
@@ -85,7 +87,10 @@ class Importing {
     this.#firstSegment = firstSegment;
   }
 
-  /** Takes a line between the header and the end. @throws StateFileError */
+  /**
+   * Adds a line between the header and the end.
+   * @throws StateFileError
+   */
   async add(line: Exclude<ReadLine, { readonly kind: "header" | "end" }>): Promise<void> {
     switch (line.kind) {
       case "checkpoint":
@@ -105,7 +110,10 @@ class Importing {
     }
   }
 
-  /** @throws StateFileError */
+  /**
+   * Writes the rest, and the chain heads.
+   * @throws StateFileError
+   */
   async finish(): Promise<void> {
     await this.#flush();
     if (this.#cut !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Imports an export into PostgreSQL, as one transaction: a file that does not hold changes nothing.
- * A deployment that is there already is refused, or set aside under another name of its schema.
+ * Imports an export into PostgreSQL in one transaction, so that an invalid file changes nothing. An existing
+ * deployment is refused, or set aside by renaming its schema.
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
@@ -28,18 +28,21 @@ interface PostgresImport {
   readonly store: PostgresStore;
   /** Not quoted. */
   readonly schema: string;
-  /** The deployment that is there is set aside under this name. */
+  /** The name under which an existing deployment is set aside. */
   readonly aside?: string | undefined;
-  /** Throws where the file is not for this deployment. */
+  /** Throws if the file is not for this deployment. */
   onHeader(header: StateHeader): void;
 }
 
-/** It is not imported; the message is a sentence. */
+/** Thrown if the import is refused; the message is a sentence. */
 export class ImportRefusal extends Error {
   override readonly name = "ImportRefusal";
 }
 
-/** Imports the octets of a file. @throws StateFileError, ImportRefusal */
+/**
+ * Imports the octets of a file.
+ * @throws StateFileError, ImportRefusal
+ */
 export function importPostgres(
   octets: AsyncIterable<Buffer>,
   target: PostgresImport,
@@ -62,7 +65,7 @@ export function importPostgres(
   });
 }
 
-/** Nobody writes from here on; answers whether something was set aside. */
+/** Locks the tables, and returns true if a deployment was set aside. */
 async function makeRoom(
   client: PoolClient,
   schema: string,
@@ -102,7 +105,7 @@ async function makeRoom(
   return true;
 }
 
-/** The tables while they are written. */
+/** The tables being written. */
 class Tables implements ImportTarget {
   readonly #client: PoolClient;
   readonly #name: string;
@@ -124,7 +127,7 @@ class Tables implements ImportTarget {
     this.#records.push(record);
   }
 
-  /** The next export finds by itself from which record on there may be more than the entries know. */
+  /** Ignored: the next export finds this point itself. */
   addCheckpoint(): void {}
 
   async write(entries: readonly Change[]): Promise<void> {
@@ -168,7 +171,7 @@ class Tables implements ImportTarget {
     );
   }
 
-  /** The next export has them again. */
+  /** Stored for the next export. */
   writeCutHeads({ through }: JournalCut, heads: readonly CutHead[]): Promise<CutHeadsFile> {
     const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
     return writeHeadRows(this.#client, this.#name, place, heads);
@@ -191,7 +194,7 @@ class Tables implements ImportTarget {
     }
     const { first_segment: first } = this.#header;
     await writeMeta(this.#client, this.#name, FIRST_SEGMENT, String(first));
-    // A node that was stopped meanwhile finds none of this among the changes: it reads all.
+    // Forces a node that was stopped meanwhile to reload, since the feed has none of this.
     await this.#client.query(`UPDATE ${this.#name}.meta
       SET value = (pg_current_xact_id()::text::bigint + (
         SELECT value::bigint FROM ${this.#name}.meta WHERE name = 'base'))::text

@@ -1,6 +1,6 @@
 /**
- * Imports an export into an empty store and an empty directory for the journal. Where records stand
- * is noted anew; everything else is as it was. What is half imported is for the caller to throw away.
+ * Imports an export into an empty store and an empty journal directory. The places of records are assigned anew;
+ * everything else is unchanged. The caller discards a partial import.
  */
 import { appendCut } from "../journal/cut-file.ts";
 import { writeCutHeads } from "../journal/cut-heads.ts";
@@ -15,11 +15,14 @@ interface FilesImport {
   readonly store: Store;
   /** The journal's directory. */
   readonly directory: string;
-  /** Throws where the file is not for this deployment. */
+  /** Throws if the file is not for this deployment. */
   onHeader(header: StateHeader): void;
 }
 
-/** Imports the octets of a file. @throws StateFileError for a file that does not hold. */
+/**
+ * Imports the octets of a file.
+ * @throws StateFileError for an invalid file
+ */
 export async function importState(
   octets: AsyncIterable<Buffer>,
   { store, directory, onHeader }: FilesImport,

@@ -1,6 +1,6 @@
 /**
- * Reads a SQLite store without touching it: a copy is read, its log included, so that neither a
- * daemon that has the file nor one that was killed over it is in the way.
+ * Reads a SQLite store without touching it: a copy of it and its log is read, so that neither a running daemon nor a
+ * killed one interferes.
  */
 import { constants, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,22 +8,22 @@ import { join } from "node:path";
 import { loadSqliteDriver } from "../sqlite/driver.ts";
 import { logOf, readLogHeader } from "../sqlite/log.ts";
 
-/** A larger database is not copied. */
+/** The largest database that is copied. */
 const MAX_BYTES = 1024 * 1024 * 1024;
-/** Where a daemon writes to it without end. */
+/** Attempts while a daemon keeps writing. */
 const ATTEMPTS = 8;
 /** Every build's table has these columns. */
 const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";
-/** None: the daemon that made the file was ended before its first commit. */
+/** Finds no table if the daemon that created the file ended before its first commit. */
 const ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1";
 
-/** An entry, as far as a reader cares. */
+/** An entry without its revision. */
 interface CopiedEntry {
   readonly key: string;
   readonly value: unknown;
 }
 
-/** The entries of some collections, in their order; throws where they cannot be read. */
+/** Returns the entries of some collections, in order; throws if they are unreadable. */
 export function readStoreCopy(
   path: string,
   collections: readonly string[],
@@ -50,7 +50,10 @@ export function readStoreCopy(
   }
 }
 
-/** While a log is the same, whatever its database was given meanwhile is in it; begun anew, it is not any more. */
+/**
+ * Copies database and log. While the log is not restarted it contains every change made to the database meanwhile;
+ * if it is, the copy is repeated.
+ */
 function copyStore(path: string, copy: string): void {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = readLogHeader(path);

@@ -1,6 +1,6 @@
 /**
- * Reads an export line by line, and judges it on the way: what was changed, cut off or put together
- * of two is refused with its line. Nothing of it may count before the last line has come by.
+ * Reads and verifies an export line by line: a file that was altered, truncated or spliced is refused with the line.
+ * Nothing may be used before the last line is read.
  */
 import { createHash, hash } from "node:crypto";
 import { type JsonBounds, jsonExcess } from "../../base/json-bounds.ts";
@@ -20,12 +20,12 @@ import {
   type StateLine,
 } from "./state-file.ts";
 
-/** A file that is refused; the message continues a sentence that begins with its name. */
+/** Thrown for a refused file; the message continues a sentence that begins with its name. */
 export class StateFileError extends Error {
   override readonly name = "StateFileError";
 }
 
-/** One line of a file that holds so far. */
+/** A line of a file that is valid so far. */
 export type ReadLine =
   | { readonly kind: "header"; readonly header: StateHeader }
   | Exclude<StateLine, { readonly kind: "record" | "end" | "failed" }>
@@ -39,7 +39,10 @@ export type ReadLine =
 
 const BEHIND = "stands behind the end";
 
-/** Reads the octets of a file. @throws StateFileError at the first line that does not hold. */
+/**
+ * Reads the octets of a file.
+ * @throws StateFileError at the first invalid line
+ */
 export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenerator<ReadLine> {
   const digest = createHash("sha256");
   const counts = { entries: 0, records: 0 };
@@ -84,7 +87,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
     }
     digest.update(raw).update("\n");
     if (one.kind === "cut" || one.kind === "cut-head") {
-      // They stand before the entries, and count as such.
+      // Must precede the records, like entries, but is not counted as one.
       if (links !== undefined) throw lineError(number, "is a cut behind records");
       yield one;
     } else if (one.kind === "put" || one.kind === "delete") {
@@ -108,12 +111,12 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
   if (lines.rest().length > 0) throw lineError(number + 1, BEHIND);
 }
 
-/** Readers walk into values; JSON of newer versions of Node knows no bound of its own. */
+/** Bounds the nesting, since readers recurse into values and newer versions of Node's JSON have no bound. */
 const ENTRY_BOUNDS: JsonBounds = {
   ...{ depth: 4_096, members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
 };
 
-/** No export has entries that no store takes. */
+/** Refuses entries that no store accepts. */
 function checkEntry(one: Change, raw: Buffer, number: number): void {
   const excess = jsonExcess(raw, ENTRY_BOUNDS);
   if (excess !== undefined) throw lineError(number, `cannot be kept: it ${excess}`);
@@ -138,7 +141,7 @@ async function* linesOf(octets: AsyncIterable<Buffer>, lines: OctetLines): Async
   for await (const chunk of octets) yield* lines.take(chunk);
 }
 
-/** Tells whether an entry could have this key, as that of the end of a chain has. */
+/** True if a text is valid as an entry's key, as it is for a chain head. */
 function isName(text: string): boolean {
   try {
     checkName("key", text);
@@ -156,28 +159,27 @@ interface LinkedRecord {
   readonly method: string;
 }
 
-/** The facts that records are held against. */
+/** The facts to check records against. */
 interface KnownLinks {
-  /** The records, by agent, that have to come by where there are any of that agent. */
+  /** By agent, the record that must appear if the file has any record of the agent. */
   readonly heads: ReadonlyMap<string, string>;
-  /** False where the oldest records may have been taken away. */
+  /** False if the oldest records may have been removed. */
   readonly isWhole: boolean;
 }
 
-/** Nobody reads more of them. */
+/** The most missing records kept. */
 const MAX_HOLES = 10_000;
 
 /**
- * Checks that records that stand in a row are chains, each record behind the one that it names: in
- * one pass, with one Audit-ID in memory for each agent. What a repair has written off may be missing.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * Checks in one pass that consecutive records form chains, each after the record it names, with one Audit-ID per
+ * agent in memory. Records that a repair has written off may be missing.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 class ChainLinks {
   readonly #isWhole: boolean;
   readonly #heads = new Map<string, string>();
-  /** Heads that are known of, until they have come by. */
+  /** Known heads that have not appeared yet. */
   readonly #expected: Map<string, string>;
-  /** The faults, by the Audit-ID that is not where it is named. */
+  /** Faults by the Audit-ID that is missing where it is named. */
   readonly #holes = new Map<string, string>();
 
   constructor({ heads, isWhole }: KnownLinks) {
@@ -189,7 +191,7 @@ class ChainLinks {
     return this.#heads.size;
   }
 
-  /** Takes the next record; undefined for what is none. `place` begins what is said of it. */
+  /** Adds the next record; undefined if it is invalid. `place` begins any message about it. */
   add(jws: string, place: string): LinkedRecord | undefined {
     const record = readChainRecord(jws);
     if (record === undefined || !isName(record.agentId) || /\0/.test(record.method)) {
@@ -198,7 +200,7 @@ class ChainLinks {
     const { agentId, at, method, previous, isEvent } = record;
     const auditId = hash("sha256", jws);
     const before = this.#heads.get(agentId) ?? (this.#isWhole ? NO_AUDIT_ID : previous);
-    // A chain of which nothing was left begins anew.
+    // A chain with nothing left begins anew.
     if (previous !== before && previous !== NO_AUDIT_ID && this.#holes.size < MAX_HOLES) {
       const said = `record ${auditId} of agent ${agentId} follows record ${previous}, which is not the one before it`;
       this.#holes.set(previous, `${place} ${said}`);
@@ -209,7 +211,7 @@ class ChainLinks {
     return { agentId, auditId, at, method };
   }
 
-  /** A record that is missing, in words. */
+  /** Returns the fault of a missing record, if any. */
   fault(): string | undefined {
     for (const said of this.#holes.values()) return said;
     for (const [agentId, auditId] of this.#expected) {

@@ -1,7 +1,6 @@
 /**
- * The file of `agtpd state export`: a line of JSON each, a header first, then the entries of the
- * store, then the records of the journal in their order, then what they add up to. A reader needs no
- * more memory than one line of it takes.   docs/state.md
+ * The file of `agtpd state export`: a line of JSON each, first a header, then the store's entries, then the
+ * journal's records in order, then the totals. A reader needs memory for one line only.   docs/state.md
  */
 import {
   isRecord,
@@ -19,10 +18,10 @@ import type { Change } from "../store.ts";
 const STATE_FORMAT = "agtpd-state";
 const STATE_FORMAT_VERSION = 1;
 const STATE_FILE_START = `{"format":"${STATE_FORMAT}"`;
-/** The largest value, and its names, each octet of which may be escaped. */
+/** The largest value with its names, each octet of which may be escaped. */
 export const MAX_LINE_BYTES: number = MAX_VALUE_BYTES + 16 * MAX_NAME_BYTES;
 
-/** Tells a file of this format by its first octets. */
+/** True if a text begins like a file of this format. */
 export function beginsAsStateFile(text: string): boolean {
   return text.startsWith(STATE_FILE_START);
 }
@@ -32,37 +31,37 @@ export interface StateHeader {
   readonly server_id: string;
   /** RFC 3339. */
   readonly created_at: string;
-  /** The build that wrote it. */
+  /** The build that wrote the file. */
   readonly agtpd: string;
-  /** Where the journal begins: the segments before it were taken away. */
+  /** The first segment of the journal; earlier ones were removed. */
   readonly first_segment: number;
 }
 
-/** One line behind the header. */
+/** A line after the header. */
 export type StateLine =
-  /** An entry; or that one is gone which stands further up, and was deleted while it was exported. */
+  /** An entry; or the deletion of an earlier one during the export. */
   | Change
   | { readonly kind: "record"; readonly jws: string }
-  /** The signed checkpoint of segments that were taken away; before all entries. */
+  /** The signed checkpoint of removed segments, before the entries. */
   | { readonly kind: "cut"; readonly jws: string }
-  /** Where a chain stood at the last cut; behind the cuts. */
+  /** A chain head of the last cut, after the cuts. */
   | { readonly kind: "cut-head"; readonly head: CutHead }
-  /** The entries know everything that the records before it tell. */
+  /** The entries include the effects of the records before this line. */
   | { readonly kind: "checkpoint" }
   | ({ readonly kind: "end" } & StateTotals)
-  /** The last line where something went wrong; no file has it. */
+  /** The last line of a failed export. */
   | { readonly kind: "failed"; readonly message: string };
 
 /** The last line. */
 interface StateTotals {
-  /** Lines that put or delete one. */
+  /** Lines that put or delete an entry. */
   readonly entries: number;
   readonly records: number;
-  /** Over every octet of the lines before, 64 lower-case hex digits. */
+  /** SHA-256 of the preceding lines, 64 lower-case hex digits. */
   readonly sha256: string;
 }
 
-/** The header as a line, of an export that begins now. */
+/** Returns the header line of an export that begins now. */
 export function headerLine(serverId: string, firstSegment: number): string {
   const header: StateHeader = {
     ...{ server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION },
@@ -71,7 +70,7 @@ export function headerLine(serverId: string, firstSegment: number): string {
   return line({ format: STATE_FORMAT, version: STATE_FORMAT_VERSION, ...header });
 }
 
-/** Anything behind it. */
+/** Serializes a line after the header. */
 export function stateLine(one: StateLine): string {
   switch (one.kind) {
     case "put":
@@ -99,7 +98,7 @@ function line(value: JsonRecord): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** The header of a file; in words, why this build cannot read it. */
+/** Reads the header of a file; returns the reason if this build cannot read it. */
 export function readHeader(text: string): StateHeader | string {
   const value = parseRecord(text);
   if (value === undefined || value["format"] !== STATE_FORMAT) {
@@ -117,7 +116,7 @@ export function readHeader(text: string): StateHeader | string {
 
 const DAMAGED = "is damaged: it does not say all that a header has to";
 
-/** A line behind the header; undefined for what is none. */
+/** Parses a line after the header; undefined if invalid. */
 export function readStateLine(text: string): StateLine | undefined {
   const value = parseRecord(text);
   if (value === undefined) return undefined;
