@@ -1,10 +1,10 @@
 /**
- * Thorough validators of the protocol's own schemas, in the built program: tools/compile-schemas.ts puts their code
- * in the place of this module. There are none among the sources.
+ * Thorough validators of the protocol's own schemas in the built program, where
+ * tools/compile-schemas.ts replaces this module by their code. The sources have none.
  */
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** By the text of its schema, what makes the validator. */
+/** Factories of validators, by the text of the schema. */
 export const compiledAhead: ReadonlyMap<string, (schema: JsonSchema) => ValidateFunction> =
   new Map();

@@ -1,13 +1,13 @@
-/** A schema that was found to be one, whichever judge it has.   AGTP-API §13.2 */
+/** A schema that passed its check, however it is enforced.   AGTP-API §13.2 */
 import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaViolation, SentNames } from "./schema-violation.ts";
 
-/** A schema that values can be checked against. */
+/** A schema to check values against. */
 export interface CompiledSchema {
   readonly schema: JsonSchema;
   /**
-   * Undefined: the value is valid. At most twenty violations. `isSmall` promises fewer than 5,000
-   * members and items in all. Members may have been renamed: `sent` knows how they were called.
+   * Returns at most twenty violations; undefined for a valid value. `isSmall` promises fewer than
+   * 5,000 members and items in all. `sent` knows the original names of renamed members.
    */
   check(
     value: unknown,

@@ -1,16 +1,16 @@
 /**
- * Writes an ECMAScript pattern, read as with the flag `u`, in the syntax of RE2, and says how large
- * a program it makes before anything is spent on making it. What RE2 cannot do (look-around, back
- * references) is left as it is, for RE2 to refuse. Groups capture nothing.
+ * Translates an ECMAScript pattern with the flag `u` to RE2 syntax, and computes the size of its
+ * program before any of it is compiled. Look-around and back references, which RE2 lacks, are left
+ * for RE2 to refuse. Groups do not capture.
  */
 
 interface Re2Pattern {
   readonly text: string;
-  /** Instructions of its program, at most. */
+  /** The maximum number of instructions in its program. */
   readonly size: number;
 }
 
-/** A part of a pattern, and what it does to the size of the whole. */
+/** A part of a pattern, with its effect on the program's size. */
 interface Token extends PatternPart {
   readonly kind: "item" | "open" | "close" | "bar" | "repeat" | "copy";
 }
@@ -23,14 +23,14 @@ const REPEAT = /\{(\d+)(?:,(\d*))?\}/y;
 const POSIX_CLASS = /\[:\^?[a-z]+:\]/y;
 const GROUP = /\((?:\?P?<(?![=!])[^>]*>|\?([a-zA-Z-]*)([:)]?))?/y;
 
-/** Translates a pattern; undefined: it quotes with `\Q`, which ECMAScript does not have. */
+/** Translates a pattern; undefined if it quotes with `\Q`, which ECMAScript lacks. */
 export function toRe2(pattern: string): Re2Pattern | undefined {
   if (pattern.includes("\\Q")) return undefined;
   const tokens: Token[] = [];
   let isDotAll = false;
   for (let at = 0; at < pattern.length; ) {
     const token = readToken(pattern, at, isDotAll);
-    // A flag that only RE2 takes: from here on a dot is any character.
+    // RE2's own flag `s`: from here on a dot matches any character.
     if (/^\(\?[a-z]*s/i.test(token.text)) isDotAll = true;
     tokens.push(token);
     at += token.length;
@@ -75,7 +75,7 @@ function readGroup(pattern: string, at: number): Token {
   return { kind: end === ")" ? "item" : "open", text, length: opening.length, size: 1 };
 }
 
-/** Its size is the number of copies that are written out. */
+/** Reads a repetition; its size is the number of copies in the program. */
 function readRepeat(pattern: string, at: number): Token {
   const match = matchAt(REPEAT, pattern, at);
   if (match === null) return { kind: "item", ...readCharacter(pattern, at) };
@@ -102,12 +102,12 @@ function readClass(pattern: string, at: number): PatternPart {
 function readMember(pattern: string, at: number): PatternPart {
   if (pattern[at] === "\\") return readEscape(pattern, at, true);
   const character = readCharacter(pattern, at);
-  // Only RE2 has `[:alpha:]`; any other bracket in a class is a character.
+  // RE2 alone has `[:alpha:]`; any other bracket in a class is a character.
   const isBracket = character.text === "[" && matchAt(POSIX_CLASS, pattern, at) === null;
   return isBracket ? { ...character, text: "\\[" } : character;
 }
 
-/** The open parts: the size of it all, and of the last item, which a repeat would copy. */
+/** An open group: the size so far, without and with its last item, which a repetition would copy. */
 interface Group {
   total: number;
   last: number;
@@ -138,7 +138,7 @@ function programSize(tokens: readonly Token[]): number {
         group = { total: group.total, last: size * group.last };
         break;
       case "repeat":
-        // The way around each copy, and once more around all of them where they may be empty.
+        // Each copy has a way around it, and a possibly empty repetition one more around them all.
         group = { total: group.total, last: size * (group.last + 1) + 1 };
         break;
     }
@@ -146,13 +146,13 @@ function programSize(tokens: readonly Token[]): number {
   return [...outer, group].reduce((sum, { total, last }) => sum + total + Math.max(last, 1), 0);
 }
 
-/** One part of a pattern that matches one character. */
+/** A part of a pattern that matches one character. */
 interface PatternPart {
-  /** In RE2's syntax. */
+  /** The text in RE2's syntax. */
   readonly text: string;
-  /** The length of the escape in the pattern. */
+  /** The length of the part in the pattern. */
   readonly length: number;
-  /** Instructions, at most; a Unicode property counts several times for its hundreds of ranges. */
+  /** The maximum number of instructions; a Unicode property counts several times for its hundreds of ranges. */
   readonly size: number;
 }
 
@@ -169,7 +169,7 @@ const CONTROL = /\\c([a-zA-Z])/y;
 const NUL = /\\0(?!\d)/y;
 const PROPERTY_SIZE = 4;
 
-/** Reads the escape that begins at a backslash; some mean something else inside a class. */
+/** Reads the escape at a backslash; some have another meaning inside a class. */
 function readEscape(pattern: string, at: number, isInClass: boolean): PatternPart {
   const property = matchAt(PROPERTY, pattern, at);
   if (property !== null) {
@@ -194,7 +194,7 @@ const CLASS_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\\b", "\\x{8}"],
 ]);
 
-/** An escape that stands for one character by its number. */
+/** Reads an escape that gives one character by number. */
 function readEscapedCharacter(pattern: string, at: number): PatternPart | undefined {
   const pair = matchAt(SURROGATES, pattern, at);
   if (pair !== null) {
@@ -214,7 +214,7 @@ function numbered(codePoint: number, length: number): PatternPart {
   return { text: `\\x{${codePoint.toString(16)}}`, length, size: 1 };
 }
 
-/** The text that a sticky expression matches at a place. */
+/** Matches a sticky expression at a position. */
 function matchAt(regex: RegExp, text: string, at: number): RegExpExecArray | null {
   regex.lastIndex = at;
   return regex.exec(text);

@@ -1,4 +1,4 @@
-/** Generates the code that checks values by a schema: as they are needed, and when the program is built. */
+/** Generates the code that checks values against a schema, at run time and at build time. */
 import { _ } from "ajv";
 import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import { FORMATS, KEYWORDS } from "./keywords-and-formats.ts";
@@ -6,7 +6,7 @@ import { textPattern } from "./text-pattern.ts";
 
 type CodeOptions = NonNullable<Options["code"]>;
 
-/** Finds a generator for the text of a schema; `code` says what is made of it. */
+/** Returns a generator for the text of a schema; `code` sets its code generation. */
 export function createGenerators(
   code: CodeOptions = {},
 ): (text: string, isThorough: boolean) => Ajv2020 {
@@ -20,7 +20,7 @@ export function createGenerators(
   };
 }
 
-/** The names of members that every object of parsed JSON inherits, as they stand in the text of a schema. */
+/** Member names that every object of parsed JSON inherits, as quoted in the text of a schema. */
 const INHERITED_NAMES: readonly string[] = Object.getOwnPropertyNames(Object.prototype).map(
   (name) => `"${name}"`,
 );
@@ -31,7 +31,7 @@ interface GeneratorOptions {
   readonly looksForOwn: boolean;
 }
 
-/** Everything that strict mode would refuse, `checkSchema` has refused with a better message. */
+/** Creates a generator; `checkSchema` has refused what strict mode would, with better messages. */
 function createGenerator(
   { isThorough, looksForOwn }: GeneratorOptions,
   code: CodeOptions,
@@ -39,18 +39,19 @@ function createGenerator(
   const generator = new Ajv2020({
     allErrors: isThorough,
     strict: false,
-    // 1e999 is JSON, and no number that anybody could store or send on.
+    // 1e999 is valid JSON, but becomes a number that cannot be stored or sent on.
     strictNumbers: true,
     meta: false,
     validateSchema: false,
     logger: false,
-    // Otherwise a required "constructor" is there already, inherited. What a thorough one gives the verdict on is
-    // parsed JSON, which inherits little: to look for its own members takes a third of a check.
+    // Otherwise an inherited "constructor" would satisfy `required`. A thorough validator's verdict
+    // is on parsed JSON, which inherits little, and looking for own members takes a third of a
+    // check.
     ownProperties: looksForOwn,
-    // V8 has an optimizer anyway.
+    // V8 optimizes anyway.
     code: { optimize: false, regExp: textPattern, formats: _`formats`, ...code },
   });
-  // Tracking which members were looked at costs time; what needs it is interpreted.
+  // Tracking evaluated members costs time, so schemas that need it are interpreted instead.
   generator.opts.unevaluated = false;
   for (const definition of KEYWORDS) {
     generator.removeKeyword(definition.keyword).addKeyword(definition);

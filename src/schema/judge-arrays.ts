@@ -1,9 +1,9 @@
-/** The keywords that judge arrays by their items. */
+/** The keywords that check the items of arrays. */
 import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import { hasUniqueItems } from "./keywords-and-formats.ts";
 import { weigh } from "./work-meter.ts";
 
-/** By keyword, in the order in which they judge. */
+/** The keywords, in the order in which they are checked. */
 export const ARRAY_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["minItems", (limit) => atLeast(Number(limit))],
   ["maxItems", (limit) => atMost(Number(limit))],
@@ -13,7 +13,7 @@ export const ARRAY_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["contains", containing],
 ];
 
-/** `unevaluatedItems`, which comes after all that may look at items. */
+/** `unevaluatedItems`, which runs after every keyword that evaluates items. */
 export function judgeUnevaluatedItems(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
   const judge = value === false ? undefined : judgeOf(value);
   return ofArrays((items, at) => {
@@ -33,9 +33,7 @@ function ofArrays(judge: (items: readonly unknown[], at: Judgement) => boolean):
   return (value, at) => !Array.isArray(value) || judge(value, at);
 }
 
-/**
- * Tells whether all items are right; stops at the first that is not when nobody hears of others.
- */
+/** Tells whether all items are valid; stops at the first invalid one if only the verdict matters. */
 function judgeItems(
   items: readonly unknown[],
   [from, to]: readonly [number, number],

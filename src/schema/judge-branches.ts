@@ -1,9 +1,9 @@
-/** The keywords that have other schemas judge the same value. */
+/** The keywords that apply other schemas to the same value. */
 import { isRecord, recordIn } from "../base/json-value.ts";
 import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import type { SchemaError } from "./schema-violation.ts";
 
-/** By keyword, in the order in which they judge. */
+/** The keywords, in the order in which they are checked. */
 export const BRANCH_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["$ref", reference],
   ["allOf", allOf],
@@ -14,7 +14,7 @@ export const BRANCH_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["dependentSchemas", dependentSchemas],
 ];
 
-/** A branch that must hold; what it finds wrong is wrong with the value. */
+/** Applies a branch that must hold, and reports its findings. */
 function holds(judge: Judge, value: unknown, at: Judgement): boolean {
   const branch = at.branch();
   if (!judge(value, branch)) return false;
@@ -22,7 +22,7 @@ function holds(judge: Judge, value: unknown, at: Judgement): boolean {
   return true;
 }
 
-/** A branch that is tried out. */
+/** Tries out a branch without reporting its findings. */
 function fits(judge: Judge, value: unknown, at: Judgement): boolean {
   const branch = at.silently();
   if (!judge(value, branch)) return false;
@@ -30,7 +30,7 @@ function fits(judge: Judge, value: unknown, at: Judgement): boolean {
   return true;
 }
 
-/** The target may be the schema around it, so it is looked up when there is a value. */
+/** Resolved at the first value, since the target may be the surrounding schema. */
 function reference(value: unknown, { resolve, judgeOf }: JudgeSurroundings): Judge {
   let judge: Judge | undefined;
   return (judged, at) => {
@@ -44,7 +44,7 @@ function allOf(value: unknown, surroundings: JudgeSurroundings): Judge {
   return (judged, at) => at.allHold(judges, (judge) => holds(judge, judged, at));
 }
 
-/** Asks every branch where members are kept account of, since each that fits has looked at some. */
+/** Applies every branch if evaluated members are tracked, since each that fits evaluates some. */
 function anyOf(value: unknown, surroundings: JudgeSurroundings): Judge {
   const judges = judgesOf(value, surroundings);
   return (judged, at) => {

@@ -1,9 +1,9 @@
-/** The keywords that judge objects by their members; only own ones count. */
+/** The keywords that check objects by their own members. */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import { testMetered } from "./work-meter.ts";
 
-/** By keyword, in the order in which they judge. */
+/** The keywords, in the order in which they are checked. */
 export const OBJECT_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   [
     "minProperties",
@@ -21,7 +21,7 @@ export const OBJECT_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["additionalProperties", additionalProperties],
 ];
 
-/** `unevaluatedProperties`, which comes after all that may look at members. */
+/** `unevaluatedProperties`, which runs after every keyword that evaluates members. */
 export function judgeUnevaluatedProperties(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
   const judge = judgeOrRefuse("unevaluatedProperty", value, judgeOf);
   return ofObjects((record, at) => {
@@ -45,7 +45,7 @@ function namesOf(record: JsonRecord, at: Judgement): readonly string[] {
   return names;
 }
 
-/** Judges a member that no other keyword looks at. */
+/** Checks a member that no other keyword evaluates. */
 type MemberJudge = (record: JsonRecord, name: string, at: Judgement) => boolean;
 
 function judgeOrRefuse(
@@ -62,7 +62,7 @@ function judgeOrRefuse(
   return (record, name, at) => judge(record[name], at.child(name));
 }
 
-/** A bound of the number of members; `words` say what is not to be. */
+/** Checks the number of members; `words` name the violation. */
 function counting(keyword: string, words: string, holds: (count: number) => boolean): Judge {
   const message = `must not have ${words} properties`;
   return ofObjects((record, at) => {

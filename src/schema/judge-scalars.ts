@@ -1,4 +1,4 @@
-/** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
+/** The keywords that check a value by itself: its type, listed values, numbers and texts. */
 
 import { listIn } from "../base/json-value.ts";
 import type { Judge, JudgeMaker, Judgement } from "./judgement.ts";
@@ -11,7 +11,7 @@ import {
 import type { LinearRegex } from "./linear-regex.ts";
 import { testMetered, weigh } from "./work-meter.ts";
 
-/** By keyword, in the order in which they judge. */
+/** The keywords, in the order in which they are checked. */
 export const SCALAR_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["enum", (values) => membership(values, "enum", { allowedValues: values })],
   ["const", (value) => membership([value], "const", { allowedValue: value })],
@@ -32,7 +32,7 @@ export const SCALAR_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["format", (name) => formatted(String(name))],
 ];
 
-/** `type`, which is judged first: nothing else needs to be said about a value of another one. */
+/** `type`, which is checked first: for a value of another type nothing else is reported. */
 export function judgeType(type: unknown): Judge {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   return (value, at) => types.some((one) => isOfType(value, one)) || at.fail("type", "", { type });
@@ -104,7 +104,7 @@ function longest(limit: number): Judge {
     at.fail("maxLength", message);
 }
 
-/** Code points, as far as they matter: a text has at least half as many as it has code units. */
+/** Counts code points up to `enough`; a text has at least half as many as code units. */
 function countCharacters(text: string, at: Judgement, enough: number): number {
   if (text.length >= 2 * enough) return enough;
   at.spend(text.length);

@@ -1,33 +1,30 @@
-/**
- * One value on its way through one schema: where it is, who hears of what is wrong with it, and what of
- * it has been looked at.
- */
+/** The check of one value by one schema: its place, its findings, and its evaluated members. */
 import { escapeToken } from "../base/dotted-key.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { LinearRegex } from "./linear-regex.ts";
 import type { SchemaError } from "./schema-violation.ts";
 import type { WorkMeter } from "./work-meter.ts";
 
-/** Judges a value; what is wrong with it is told to the judgement. */
+/** Checks a value, and reports findings to the judgement. */
 export type Judge = (value: unknown, at: Judgement) => boolean;
 
-/** Nobody reads more about one value. */
+/** The maximum number of findings about one value. */
 const MAX_FINDINGS = 20;
-/** Judgements inside each other; each takes some 600 bytes of the stack. */
+/** The maximum nesting of judgements; each takes some 600 bytes of the stack. */
 const MAX_LEVELS = 400;
 
 interface Circumstances {
   readonly meter: WorkMeter;
-  /** Absent: only the verdict matters. */
+  /** Absent if only the verdict matters. */
   readonly findings: SchemaError[] | undefined;
   readonly evaluated: EvaluatedMembers | undefined;
   readonly level: number;
   readonly parent: Judgement | undefined;
-  /** The name or index of the value in its parent; undefined: it is the parent's own value. */
+  /** The name or index of the value in its parent; undefined for the parent's own value. */
   readonly token: string | number | undefined;
 }
 
-/** A value at its place, by one schema. */
+/** The check of a value at its place by one schema. */
 export class Judgement {
   readonly evaluated: EvaluatedMembers | undefined;
   readonly #meter: WorkMeter;
@@ -46,13 +43,13 @@ export class Judgement {
     if (this.#level > MAX_LEVELS) throw new RangeError("the value is nested too deeply");
   }
 
-  /** The judgement of a whole value. */
+  /** Starts the check of a whole value. */
   static begin(meter: WorkMeter, findings: SchemaError[]): Judgement {
     const none = { evaluated: undefined, parent: undefined, token: undefined };
     return new Judgement({ meter, findings, level: 0, ...none });
   }
 
-  /** Tells whether nobody would hear of another finding. */
+  /** Tells whether further findings would be ignored. */
   get isSettled(): boolean {
     return this.#findings === undefined || this.#findings.length >= MAX_FINDINGS;
   }
@@ -65,7 +62,7 @@ export class Judgement {
     this.#meter.spend(units);
   }
 
-  /** Tells of something that is wrong; the verdict is always false. */
+  /** Reports a finding, and returns the verdict false. */
   fail(keyword: string, message: string, params: SchemaError["params"] = {}): false {
     if (!this.isSettled) {
       this.#findings?.push({ keyword, message, params, instancePath: this.#path() });
@@ -73,7 +70,7 @@ export class Judgement {
     return false;
   }
 
-  /** Tells whether all hold; stops at the first that does not when nobody hears of others. */
+  /** Tells whether all hold; stops at the first that does not if further findings would be ignored. */
   allHold<T>(some: Iterable<T>, holds: (one: T) => boolean): boolean {
     let isValid = true;
     for (const one of some) {
@@ -84,23 +81,23 @@ export class Judgement {
     return isValid;
   }
 
-  /** Tells of what was found apart. */
+  /** Reports findings that were collected separately. */
   report(findings: readonly SchemaError[]): void {
     for (const finding of findings) if (!this.isSettled) this.#findings?.push(finding);
   }
 
-  /** A member or an item of the value. */
+  /** Returns the judgement of a member or an item. */
   child(token: string | number): Judgement {
     return this.#derive({ token, evaluated: undefined });
   }
 
-  /** Judges the same value by another schema, whose findings may go elsewhere. */
+  /** Returns a judgement of the same value by another schema, optionally with other findings. */
   branch(findings?: SchemaError[]): Judgement {
     const evaluated = this.evaluated && new EvaluatedMembers();
     return this.#derive({ evaluated, findings: findings ?? this.#findings });
   }
 
-  /** Judges the same value by another schema, of which only the verdict matters. */
+  /** Returns a judgement of the same value by another schema, without findings. */
   silently(): Judgement {
     return this.#derive({
       evaluated: this.evaluated && new EvaluatedMembers(),
@@ -108,14 +105,14 @@ export class Judgement {
     });
   }
 
-  /** Judges the same value with a list of what was looked at. */
+  /** Returns a judgement of the same value that tracks evaluated members. */
   tracking(): Judgement {
     return this.evaluated === undefined
       ? this.#derive({ evaluated: new EvaluatedMembers() })
       : this;
   }
 
-  /** A member that a valid branch has looked at, its schema has looked at too. */
+  /** Adds the members that a valid branch has evaluated. */
   adopt({ evaluated }: Judgement): void {
     if (this.evaluated === undefined || evaluated === undefined) return;
     this.spend(evaluated.names.size + evaluated.indexes.size);
@@ -147,7 +144,7 @@ export class Judgement {
   }
 }
 
-/** Members and items that were looked at. */
+/** Evaluated members and items. */
 class EvaluatedMembers {
   readonly names: Set<string> = new Set();
   readonly indexes: Set<number> = new Set();
@@ -158,7 +155,7 @@ class EvaluatedMembers {
     return this.#hasAllNames;
   }
 
-  /** So many items, from the first on. */
+  /** The number of evaluated items, from the first. */
   get items(): number {
     return this.#items;
   }
@@ -179,15 +176,15 @@ class EvaluatedMembers {
   }
 }
 
-/** The parts that a keyword may need besides its own value. */
+/** The context that a keyword may need besides its own value. */
 export interface JudgeSurroundings {
-  /** The schema that the keyword stands in. */
+  /** The schema that contains the keyword. */
   readonly schema: JsonSchema;
   judgeOf(schema: unknown): Judge;
-  /** The schema that a local reference leads to. */
+  /** Returns the target of a local reference. */
   resolve(reference: string): unknown;
   regexOf(pattern: string): LinearRegex;
 }
 
-/** Makes the judge of a keyword from its value; undefined: it refuses nothing. */
+/** Creates the judge of a keyword from its value; undefined if it refuses nothing. */
 export type JudgeMaker = (value: unknown, surroundings: JudgeSurroundings) => Judge | undefined;

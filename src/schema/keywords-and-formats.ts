@@ -1,6 +1,6 @@
 /**
- * Keywords and formats of JSON Schema that mean here what the validator's own do not, or cost less:
- * they stand in the place of its own, and the interpreter of strangers' schemas has the same.
+ * Keywords and formats of JSON Schema that are more correct or cheaper here than the validator's
+ * own. They replace its own, and the interpreter of proposed schemas has the same.
  */
 
 import {
@@ -21,12 +21,13 @@ import { isPattern } from "./schema-vocabulary.ts";
 import { isIri, isIriReference, isUri, isUriReference, isUriTemplate } from "./uri-format.ts";
 
 /**
- * `enum`, `const` and `uniqueItems`, which compare whole values. The validator's own comparison can
- * be made to throw by a member named `valueOf`, and compares each item with every other one, so
- * that a body of a megabyte could keep the daemon busy for minutes. Here values are compared by
- * their canonical text, in time linear in their size. `multipleOf` means the decimals that were
- * written: 19.99 is a multiple of 0.01, although the quotient of the two floating-point numbers is
- * not whole, and the validator's own keyword divides. The code of each names what is in this file.
+ * `enum`, `const`, `uniqueItems` and `multipleOf`. The first three compare whole values: the
+ * validator's own comparison throws on a member named `valueOf`, and compares each item with every
+ * other one, so that a body of a megabyte could keep the daemon busy for minutes. Here values are
+ * compared by their canonical text, in time linear in their size. `multipleOf` uses the decimals as
+ * written: 19.99 is a multiple of 0.01, although the quotient of the two floating-point numbers,
+ * which the validator's own keyword computes, is not whole. The code of each names functions of
+ * this file.
  */
 export const KEYWORDS: readonly (CodeKeywordDefinition & { readonly keyword: string })[] = [
   {
@@ -83,7 +84,7 @@ function useFunction({ gen }: KeywordCxt, ref: { readonly name: string }): Name 
   return gen.scopeValue("keyword", { ref, code: _`${new Name(ref.name)}` });
 }
 
-/** Tells whether a value equals one of those. */
+/** Returns a test for values that equal one of these. */
 export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
   const scalars = new Set(values.filter((value) => !isStructure(value)));
   const structures = new Set(values.filter(isStructure).map(sortedText));
@@ -104,7 +105,10 @@ export function hasUniqueItems(items: readonly unknown[]): boolean {
   return scalars.size + structures.size === items.length;
 }
 
-/** JSON with sorted members, the same for equal values. Not RFC 8785, which refuses texts that JSON can hold. */
+/**
+ * Returns JSON with sorted members, equal for equal values. Not RFC 8785, which refuses some texts
+ * that JSON can hold.
+ */
 export function sortedText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
   if (!isStructure(value)) return JSON.stringify(value) ?? "null";
@@ -114,12 +118,12 @@ export function sortedText(value: unknown): string {
   return `{${members.sort().join(",")}}`;
 }
 
-/** Value, factor and their product are each off by half of this at most, relatively. */
+/** Value, factor and their product each have a relative error of at most half of this. */
 const TOLERANCE = 2 * Number.EPSILON;
 
-/** Tells whether a value is a whole number of times the factor, which is above 0. */
+/** Tells whether a value is an integer multiple of a positive factor. */
 export function isMultipleOf(value: number, factor: number): boolean {
-  // Of whole numbers the remainder is exact.
+  // The remainder of whole numbers is exact.
   if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
   const times = Math.round(value / factor);
   if (Number.isFinite(value) && !Number.isSafeInteger(times))
@@ -135,7 +139,7 @@ function isDecimalMultipleOf(value: string, factor: string): boolean {
   return scaled(digits, exponent) % scaled(factorDigits, factorExponent) === 0n;
 }
 
-/** Digits and the power of ten that they count, of a number as JavaScript writes it. */
+/** Reads the digits and the power of ten of a number as JavaScript writes it. */
 function readDecimal(text: string): readonly [bigint, number] {
   const [mantissa = "", exponent = "0"] = text.split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -149,21 +153,22 @@ const DURATION =
 const URL_SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "ftp:"]);
 
 /**
- * Formats by name, each checked in time linear in the text. They are those of JSON Schema 2020-12
- * and, for descriptions that come from OpenAPI, its own.
+ * Formats by name, each checked in time linear in the text: those of JSON Schema 2020-12 and, for
+ * descriptions from OpenAPI, OpenAPI's own.
  */
 export const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
   ...Object.entries(fullFormats),
-  // The package's own also takes `urn:uuid:…`, which is a URI and not the UUID in it.
+  // The package's own also accepts `urn:uuid:…`, which is a URI and not a UUID.
   ["uuid", UUID],
-  // The package's own lets a year stand before days.
+  // The package's own permits a year before days.
   ["duration", DURATION],
-  // The package's own makes a match and three numbers of it, at half the cost of a small schema.
+  // The package's own makes a match and three numbers, at half the cost of a small schema.
   ["date", isDate],
-  // The package's own take an offset without minutes or its colon, which no Date reads.
+  // The package's own accept an offset without minutes or colon, which Date cannot read.
   ["time", isTime],
   ["date-time", isDateTime],
-  // The package's own keep a way back for each of the text's characters, and overflow the stack with a long one.
+  // The package's own keep a backtracking point for each character, and overflow the stack on a
+  // long text.
   ["uri", isUri],
   ["uri-reference", isUriReference],
   ["iri", isIri],
@@ -175,16 +180,16 @@ export const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
   ["json-pointer", isJsonPointer],
   ["relative-json-pointer", isRelativeJsonPointer],
   ["regex", isRegex],
-  // The package's own takes a second of a long text.
+  // The package's own takes a second for a long text.
   ["iso-time", isIsoTime],
   ["iso-date-time", isIsoDateTime],
   // The package's own backtracks quadratically on "http://::::…".
   ["url", isUrl],
-  // The package's own looks at the last line only.
+  // The package's own checks only the last line.
   ["byte", isBase64],
-  // The package's own takes whole numbers of any size.
+  // The package's own accepts integers of any size.
   ["int64", { type: "number", validate: isInt64 }],
-  // Annotations: their full check needs tables of Unicode that nobody should have to load.
+  // Not checked, since a full check needs large Unicode tables.
   ["idn-email", true],
   ["idn-hostname", true],
 ]);
@@ -193,12 +198,12 @@ function isUrl(text: string): boolean {
   return !/\s/.test(text) && URL_SCHEMES.has(parseUrl(text)?.protocol ?? "");
 }
 
-/** RFC 6901 §3. */
+/** A JSON Pointer of RFC 6901 §3. */
 function isJsonPointer(text: string): boolean {
   return /^(?:\/|$)/.test(text) && !/~(?![01])/.test(text);
 }
 
-/** draft-bhutton-relative-json-pointer-00 §3. */
+/** A relative JSON Pointer of draft-bhutton-relative-json-pointer-00 §3. */
 function isRelativeJsonPointer(text: string): boolean {
   const [prefix] = /^(?:0|[1-9]\d*)/.exec(text) ?? [];
   if (prefix === undefined) return false;
@@ -206,15 +211,15 @@ function isRelativeJsonPointer(text: string): boolean {
   return rest === "#" || isJsonPointer(rest);
 }
 
-/** The engine takes a second to read a pattern of a megabyte. */
+/** The engine takes a second to parse a pattern of a megabyte. */
 const MAX_REGEX_LENGTH = 65_536;
 
-/** As `pattern` has them. */
+/** A regular expression as in `pattern`. */
 function isRegex(text: string): boolean {
   return text.length <= MAX_REGEX_LENGTH && isPattern(text);
 }
 
-/** RFC 4648 §4, with its padding. */
+/** Base64 of RFC 4648 §4, with padding. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[a-z0-9+/]*={0,2}$/i.test(text);
 }
@@ -239,7 +244,7 @@ function isDate(text: string): boolean {
 const TIME = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i;
 const MINUTES_A_DAY = 1_440;
 
-/** `full-time` of RFC 3339: a leap second ends a day of UTC. */
+/** `full-time` of RFC 3339; a leap second must end a day in UTC. */
 function isTime(text: string): boolean {
   const [whole, hour, minute, second, sign, ...offset] = TIME.exec(text) ?? [];
   if (whole === undefined) return false;
@@ -252,12 +257,12 @@ function isTime(text: string): boolean {
   return (ofDay + MINUTES_A_DAY) % MINUTES_A_DAY === MINUTES_A_DAY - 1;
 }
 
-/** `date-time` of RFC 3339, which lets a space stand for the T. */
+/** `date-time` of RFC 3339, with T or a space. */
 function isDateTime(text: string): boolean {
   return /^[t ]$/i.test(text.charAt(10)) && isDate(text.slice(0, 10)) && isTime(text.slice(11));
 }
 
-/** A time of ISO 8601: its offset may be absent, or lack minutes or its colon. */
+/** A time of ISO 8601, whose offset may be absent, or lack its minutes or colon. */
 function isIsoTime(text: string): boolean {
   const offset = (_: string, hours: string, minutes = "00"): string => `${hours}:${minutes}`;
   return [text, `${text}Z`, text.replace(/([+-]\d\d)(\d\d)?$/, offset)].some(isTime);
@@ -267,7 +272,7 @@ function isIsoDateTime(text: string): boolean {
   return /^[t\s]$/i.test(text.charAt(10)) && isDate(text.slice(0, 10)) && isIsoTime(text.slice(11));
 }
 
-/** NaN, which compares to nothing, where there is anything but a digit. */
+/** Returns NaN, which fails every comparison, if there is anything but digits. */
 function readDigits(text: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at += 1) {
@@ -277,7 +282,7 @@ function readDigits(text: string, from: number, to: number): number {
   return value;
 }
 
-/** The verdict of a format on a value; of values of another type it says nothing. */
+/** Returns the test of a format; values of other types pass. */
 export function compileFormatTest(format: Format): ((value: unknown) => boolean) | undefined {
   if (typeof format === "boolean") return undefined;
   const isDefined = typeof format === "object" && "validate" in format;

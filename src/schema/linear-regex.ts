@@ -1,27 +1,28 @@
 /**
- * Regular expressions that strangers wrote or that judge what strangers send: matched by RE2, in
- * time linear in the text whatever the pattern, and bounded in size before they are compiled. They
- * mean what ECMAScript means by them, without look-around and back references.   AGTP-API §10.6
+ * Regular expressions that unknown callers write, or that check what they send. RE2 matches them in
+ * time linear in the text, whatever the pattern, and their size is bounded before they are
+ * compiled. They have ECMAScript's semantics, without look-around and back references.   AGTP-API
+ * §10.6
  */
 import { RE2JSException, RE2JSSyntaxException, RE2Set } from "re2js";
 import { toRe2 } from "./ecma-pattern.ts";
 
 export interface LinearRegex {
-  /** As its author wrote it. */
+  /** The pattern as written. */
   readonly source: string;
-  /** Steps that one character of a text takes at most. */
+  /** The maximum number of steps per character of a text. */
   readonly size: number;
-  /** Tells whether it matches any part of a text. */
+  /** Tells whether the pattern matches any part of a text. */
   test(text: string): boolean;
 }
 
 export interface RegexLimits {
   readonly maxSize: number;
-  /** The memory for texts that it saw, in bytes. */
+  /** The memory for its cache of seen states, in bytes. */
   readonly memoryBytes: number;
 }
 
-/** A compiled pattern, or why there is none: ends a sentence that begins with the pattern. */
+/** A compiled pattern, or the fault: the end of a sentence that starts with the pattern. */
 type RegexResult =
   | { readonly kind: "regex"; readonly regex: LinearRegex }
   | { readonly kind: "fault"; readonly message: string };
@@ -29,7 +30,7 @@ type RegexResult =
 /** The bounds of an operator's pattern; a request's path takes it a fraction of a second. */
 const OPERATOR_REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 1_048_576 };
 
-/** Compiles a pattern. The larger part of the work is left to the first text. */
+/** Compiles a pattern. Most of the work is deferred to the first text. */
 export function compileLinearRegex(
   source: string,
   { maxSize, memoryBytes }: RegexLimits = OPERATOR_REGEX_LIMITS,
@@ -55,7 +56,7 @@ function notRe2(reason: string): RegexResult {
   return { kind: "fault", message: `is no regular expression that RE2 can match: ${reason}` };
 }
 
-/** Quotes the part that RE2 stumbled over, unless that is what its own syntax made of it. */
+/** Quotes the part that RE2 rejects, unless RE2's syntax has changed it. */
 function reasonOf(error: RE2JSException, source: string): string {
   if (!(error instanceof RE2JSSyntaxException)) return error.message;
   const part = error.getPattern();

@@ -1,6 +1,6 @@
 /**
- * Follows a local `$ref`, in a schema as it is written, and leads it elsewhere. For readers that look at a
- * schema without judging values by it; that every reference leads somewhere has been checked before.
+ * Resolves local `$ref`s in a schema as written, and rewrites them. For readers that inspect a
+ * schema without checking values; every reference was checked to have a target.
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
@@ -8,7 +8,7 @@ import { decodePart } from "../base/percent-encoding.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { HARMLESS_FOREIGN, KEYWORDS } from "./schema-vocabulary.ts";
 
-/** The target of a local reference; anchors are in `$defs` only. Undefined: there is none. */
+/** Returns the target of a local reference, undefined if there is none; anchors are in `$defs` only. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
   const fragment = decodePart(reference.slice(1));
   if (fragment === undefined) return undefined;
@@ -31,8 +31,8 @@ function findAnchor(name: string, root: JsonSchema): unknown {
 }
 
 /**
- * The value of a keyword with the schemas in it replaced, those of a keyword that nobody knows too. A value that
- * holds none is left as it is, and so are true and false.
+ * Maps the schemas in a keyword's value, even of an unknown keyword. A value without schemas is
+ * unchanged, and so are true and false.
  */
 export function mapSubschemas(
   keyword: string,
@@ -54,8 +54,8 @@ export function mapSubschemas(
 }
 
 /**
- * A schema for another place: its references lead where `locate` says, and the keywords that are `leftOut` are
- * in none of its schemas. A property may be called like a keyword.
+ * Moves a schema to another place: its references are rewritten by `locate`, and the `leftOut`
+ * keywords are removed from all its schemas. Properties with a keyword's name are kept.
  */
 export function relocateSchema(
   schema: JsonSchema,

@@ -1,8 +1,7 @@
 /**
- * Checks values against schemas that strangers wrote, without generating code from them: every
- * keyword is a function, made at the first value, and every step of a check is paid for, so that no
- * schema and no value together keep the daemon busy for more than a fraction of a second.
- * AGTP-API §10.6, §13.2
+ * Checks values against schemas from unknown callers without generating code: every keyword is a
+ * function, created at the first value, and every step of a check is metered, so that no schema and
+ * value together keep the daemon busy for more than a fraction of a second. AGTP-API §10.6, §13.2
  */
 import type { CompiledSchema } from "./compiled-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -24,13 +23,13 @@ import {
 import { textPattern } from "./text-pattern.ts";
 import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
-/** Finds what is wrong with a value, whose members may be renamed; undefined: nothing. At most twenty violations. */
+/** Returns at most twenty violations of a value, whose members may be renamed; undefined if it is valid. */
 export type MeteredCheck = (
   value: unknown,
   sent?: SentNames,
 ) => readonly SchemaViolation[] | undefined;
 
-/** The units that one check may cost: about a tenth of a second. */
+/** The maximum number of units for one check: about a tenth of a second. */
 const MAX_WORK = 4_000_000;
 const REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 32_768 };
 
@@ -39,7 +38,7 @@ const MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ...ARRAY_MAKERS,
   ...OBJECT_MAKERS,
   ...BRANCH_MAKERS,
-  // These two ask what the others have looked at.
+  // These two depend on what the others have evaluated.
   ["unevaluatedItems", judgeUnevaluatedItems],
   ["unevaluatedProperties", judgeUnevaluatedProperties],
 ];
@@ -48,7 +47,7 @@ const TOO_COSTLY: readonly SchemaViolation[] = [
   { path: "", keyword: "cost", message: "takes too long to check against this schema" },
 ];
 
-/** The most that a check may cost, and who matches its patterns. */
+/** The maximum cost of a check, and the compiler of its patterns. */
 interface Terms {
   readonly maxWork: number;
   compilePattern(source: string): LinearRegex;
@@ -64,7 +63,7 @@ const STRANGERS: Terms = {
   },
 };
 
-/** As the generated validators have them. */
+/** The terms of an operator's schema, as for the generated validators. */
 export const OPERATORS: Terms = {
   maxWork: Number.POSITIVE_INFINITY,
   compilePattern(source) {
@@ -73,7 +72,7 @@ export const OPERATORS: Terms = {
   },
 };
 
-/** Prepares the check of a schema that has been found to be one. */
+/** Prepares the check of a schema that passed `checkSchema`. */
 export function prepareMeteredCheck(schema: JsonSchema, terms: Terms = STRANGERS): MeteredCheck {
   const judge = new Preparation(schema, terms).judgeOf(schema);
   return (value, sent) => {
@@ -83,14 +82,14 @@ export function prepareMeteredCheck(schema: JsonSchema, terms: Terms = STRANGERS
       return isValid ? undefined : toViolations(findings, toViolation, sent);
     } catch (error) {
       if (error instanceof WorkExceeded) return TOO_COSTLY;
-      // A value to compare with is walked down by recursion.
+      // A value to compare with is traversed recursively.
       if (error instanceof RangeError) return TOO_DEEP;
       throw error;
     }
   };
 }
 
-/** A schema that has been found to be one; its check is prepared at the first value. */
+/** Returns a checked schema in metered form; its check is prepared at the first value. */
 export function meteredSchema(schema: JsonSchema, terms: Terms = STRANGERS): CompiledSchema {
   let check: MeteredCheck | undefined;
   return {
@@ -103,8 +102,8 @@ export function meteredSchema(schema: JsonSchema, terms: Terms = STRANGERS): Com
 }
 
 /**
- * Keywords, as they stand in the text of a schema, that generated validators get wrong together: they have members
- * looked at that only a branch that failed has looked at, and forget `contains` next to a prefix.
+ * Keywords, as quoted in a schema's text, that generated validators misjudge: they count members as
+ * evaluated that only a failed branch has evaluated, and ignore `contains` beside `prefixItems`.
  */
 const MISJUDGED: readonly (readonly string[])[] = [
   ['"unevaluatedProperties":'],
@@ -112,13 +111,16 @@ const MISJUDGED: readonly (readonly string[])[] = [
   ['"contains":', '"prefixItems":'],
 ];
 
-/** An operator's schema, given its text, that generated code would misjudge.   JSON Schema 2020-12 §10, §11 */
+/**
+ * Returns an operator's schema in interpreted form if generated code would misjudge its text.
+ * JSON Schema 2020-12 §10, §11
+ */
 export function interpretedSchema(schema: JsonSchema, text: string): CompiledSchema | undefined {
   const isMisjudged = MISJUDGED.some((keywords) => keywords.every((one) => text.includes(one)));
   return isMisjudged ? meteredSchema(schema, OPERATORS) : undefined;
 }
 
-/** Makes the judges of one schema and of those inside it, each of them once. */
+/** Creates the judges of a schema and its subschemas, each once. */
 class Preparation {
   readonly #root: JsonSchema;
   readonly #terms: Terms;

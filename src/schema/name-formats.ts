@@ -1,13 +1,13 @@
-/** The formats of names on the Internet and of mailboxes, in time linear in the text. */
+/** The formats of Internet names and mailboxes, in time linear in the text. */
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
 
 const MAX_HOSTNAME_LENGTH = 253;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
-/** Hyphens in the third and fourth place, which nobody but an A-label may have. */
+/** Hyphens in the third and fourth place, which only an A-label may have. */
 const RESERVED = /^..--/;
 
-/** A host name of RFC 1123 §2.1, whose A-labels are those of RFC 5891. */
+/** A host name of RFC 1123 §2.1, with A-labels of RFC 5891. */
 export function isHostname(text: string): boolean {
   if (text.length > MAX_HOSTNAME_LENGTH) return false;
   return text
@@ -16,8 +16,8 @@ export function isHostname(text: string): boolean {
 }
 
 /**
- * RFC 5892 disallows these, and the platform takes them by the tables of UTS 46: its exceptions, and characters away
- * from the ones that they need beside them.   RFC 5892 §2.6, Appendix A
+ * Characters that RFC 5892 disallows but the platform accepts by the tables of UTS 46: its
+ * exceptions, and characters without the context that they require.   RFC 5892 §2.6, Appendix A
  */
 const DISALLOWED = [
   RESERVED,
@@ -31,12 +31,12 @@ const DISALLOWED = [
 function isALabel(label: string): boolean {
   const name = label.toLowerCase();
   const decoded = name.startsWith("xn--") ? domainToUnicode(name) : "";
-  // A label is encoded anew as another one if it decodes to ASCII alone, or has another encoding.
+  // The label is invalid if it decodes to ASCII alone, or encodes differently again.
   if (decoded === "" || domainToASCII(decoded) !== name) return false;
   return !DISALLOWED.some((one) => one.test(decoded));
 }
 
-/** `IPv6address` of RFC 3986 §3.2.2 and RFC 4291 §2.2: without a zone. */
+/** `IPv6address` of RFC 3986 §3.2.2 and RFC 4291 §2.2, without a zone. */
 export function isIpv6Address(text: string): boolean {
   return !text.includes("%") && isIPv6(text);
 }
@@ -45,10 +45,7 @@ const NO_DOT_STRING = /[^a-z0-9!#$%&'*+/=?^_`{|}~.-]|^\.|\.\.|\.$|^$/i;
 const QUOTED_PAIR = /\\[ -~]/g;
 const NO_QTEXT = /[^ !#-[\]-~]/;
 
-/**
- * `Mailbox` of RFC 5321 §4.1.2. Its domain is fully qualified (§2.3.5), and of address literals there are those of
- * IPv4 and IPv6.
- */
+/** `Mailbox` of RFC 5321 §4.1.2, with a fully qualified domain (§2.3.5) or an IPv4 or IPv6 address literal. */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
   const domain = text.slice(at + 1);

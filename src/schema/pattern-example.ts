@@ -1,13 +1,13 @@
 /**
- * A text that a pattern matches, for the patterns that people write: literals, classes, groups,
- * alternatives and repetitions. Undefined for any other; whoever asks checks the text anyway.
+ * Generates a text that matches a pattern of common form: literals, classes, groups, alternatives
+ * and repetitions. Undefined for any other; the caller checks the text anyway.
  */
 
-/** Patterns beyond this are left alone. */
+/** The maximum length of a pattern. */
 const MAX_PATTERN_LENGTH = 512;
 const MAX_TEXT_LENGTH = 512;
 const MAX_DEPTH = 16;
-/** Tried for a class, in this order. */
+/** The characters that are tried for a class, in order. */
 const FAMILIAR = "a1A-_. ";
 const CLASSES: ReadonlyMap<string, string> = new Map([
   ["d", "1"],
@@ -26,7 +26,7 @@ const GROUP = /^\((?:\?(?::|<[A-Za-z_]\w*>))?/;
 const LOOK_AROUND = /^\(\?<?[=!]/;
 const PROPERTY = /^\\p\{(?:L|Letter|Ll|Lu|N|Nd)\}/;
 
-/** A text of at least `minLength` where repetitions allow it. */
+/** Returns a text of at least `minLength` characters if repetitions permit it. */
 export function patternExample(pattern: string, minLength: number): string | undefined {
   if (pattern.length > MAX_PATTERN_LENGTH) return undefined;
   const shortest = new PatternReader(pattern, 0).read();
@@ -37,7 +37,7 @@ export function patternExample(pattern: string, minLength: number): string | und
 
 class PatternReader {
   readonly #pattern: string;
-  /** The number of repetitions beyond the fewest for a part that may be repeated without end. */
+  /** The number of additional repetitions for a part without an upper bound. */
   #extra: number;
   #at = 0;
   #isFaulty = false;
@@ -66,7 +66,7 @@ class PatternReader {
     return "";
   }
 
-  /** The first alternative; the others are read past. */
+  /** Generates the first alternative, and skips the others. */
   #alternatives(depth: number): string {
     if (depth > MAX_DEPTH) return this.#fail();
     const first = this.#sequence(depth);
@@ -131,11 +131,11 @@ class PatternReader {
     this.#at += 2;
     const known = CLASSES.get(character);
     if (known !== undefined) return known;
-    // Letters and digits with a meaning of their own: code points, references.
+    // Letters and digits with a special meaning: code points, references.
     return /[A-Za-z0-9]/.test(character) ? this.#fail() : character;
   }
 
-  /** The class as it stands is asked which of the familiar characters it has. */
+  /** Finds a familiar character that the class matches. */
   #class(): string {
     const [whole] = /^\[\^?\]?(?:\\.|[^\]\\])*\]/.exec(this.#rest) ?? [];
     if (whole === undefined) return this.#fail();
@@ -147,7 +147,7 @@ class PatternReader {
   }
 }
 
-/** A class alone cannot backtrack. */
+/** Compiles a class, which alone cannot backtrack. */
 function compileClass(text: string): RegExp | undefined {
   try {
     return new RegExp(`^${text}$`, "u");

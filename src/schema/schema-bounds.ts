@@ -1,48 +1,45 @@
 /**
- * The bounds of a schema: its size, and what it may be made of. Schemas that callers propose
- * have tighter bounds than those of an operator's files.
+ * The bounds of a schema: its size and its content. Proposed schemas have tighter bounds than those
+ * in an operator's files.
  */
 import { quoteValue } from "../base/json-value.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { FOREIGN_KEYWORDS, HARMLESS_FOREIGN, isPattern } from "./schema-vocabulary.ts";
 
-/** The bounds of a schema's size. */
+/** The bounds of a schema. */
 export interface SchemaBounds {
-  /** Characters of its JSON text. */
+  /** The maximum length of its JSON text. */
   readonly maxLength: number;
-  /** Schemas inside schemas. */
+  /** The maximum nesting of schemas. */
   readonly maxDepth: number;
-  /** Schemas inside it in all. */
+  /** The maximum number of subschemas. */
   readonly maxSchemas: number;
-  /** Members of `properties` in all. */
+  /** The maximum number of members of `properties`, in all. */
   readonly maxProperties: number;
   readonly maxPatterns: number;
   readonly maxPatternLength: number;
   readonly maxReferences: number;
-  /** Values of `enum` in all. */
+  /** The maximum number of `enum` values, in all. */
   readonly maxValues: number;
-  /** The number of times that it judges one value, through branches and references. */
+  /** The maximum number of times that a value is checked, through branches and references. */
   readonly maxJudgements: number;
-  /** The most judgements of all schemas inside it together. */
+  /** The maximum number of checks of all subschemas together. */
   readonly maxJudgementsInAll: number;
   /**
-   * Steps that one character takes under all patterns together, which then are RE2's; absent: the
-   * engines of `schema.ts` are trusted with them.
+   * The maximum number of steps per character under all patterns together, which RE2 then matches;
+   * absent if the engines of `schema.ts` match them.
    */
   readonly maxPatternSize?: number;
   /**
-   * True if keywords that nobody knows, or that mean nothing where they are, are passed over: in a
-   * file they are its author's error, in a proposal they are what JSON Schema says they are.
+   * True if unknown or ineffective keywords are ignored: in a file they are the author's error, in
+   * a proposal JSON Schema defines them as annotations.
    */
   readonly isTolerant: boolean;
-  /**
-   * True if a format that JSON Schema does not define is one of its author's own, which says
-   * nothing about values; where it is not, it is taken for a slip.
-   */
+  /** True if an undefined format is the author's own annotation; otherwise it is an error. */
   readonly takesForeignFormats?: boolean;
 }
 
-/** The bounds of an operator's own files. */
+/** The bounds of schemas in an operator's files. */
 export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   maxLength: 262_144,
   maxDepth: 32,
@@ -57,7 +54,7 @@ export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   isTolerant: false,
 };
 
-/** The bounds of a caller's proposal. */
+/** The bounds of a caller's proposed schemas. */
 export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: number } = {
   maxLength: 65_536,
   maxDepth: 16,
@@ -73,7 +70,10 @@ export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: n
   isTolerant: true,
 };
 
-/** The bounds of an agent's schema: it describes whole conversations, more than a proposal may, by the same rules. */
+/**
+ * The bounds of an agent's schema, which follows a proposal's rules but may be larger, since it
+ * describes whole conversations.
+ */
 export const AGENT_SCHEMA_BOUNDS: SchemaBounds = {
   ...PROPOSED_SCHEMA_BOUNDS,
   maxLength: 262_144,
@@ -84,7 +84,7 @@ export const AGENT_SCHEMA_BOUNDS: SchemaBounds = {
   maxValues: 8192,
 };
 
-/** Counts what a schema uses up; each method answers with a fault once there is too much of it. */
+/** Counts a schema's use of its bounds; each method returns a fault when a bound is exceeded. */
 export class SchemaBudget {
   readonly #bounds: SchemaBounds;
   #schemas = 0;
@@ -111,7 +111,7 @@ export class SchemaBudget {
     const { maxProperties } = this.#bounds;
     const before = this.#properties;
     this.#properties += count;
-    // Only the table that goes over the limit is told, not every one after it.
+    // Only the table that exceeds the limit is reported, not each later one.
     if (before > maxProperties || this.#properties <= maxProperties) return undefined;
     return `has too many properties, expected at most ${maxProperties} in all`;
   }
@@ -133,7 +133,7 @@ export class SchemaBudget {
       return isPattern(source) ? undefined : "is no regular expression";
     }
     const excess = `takes the patterns over ${maxPatternSize} steps a character together`;
-    // Compiling is what costs, so it ends with the budget.
+    // Compilation is the expensive part, so it stops when the budget is exceeded.
     if (this.#patternSize > maxPatternSize) return excess;
     const result = compileLinearRegex(source);
     if (result.kind === "fault") return result.message;
@@ -149,7 +149,7 @@ export class SchemaBudget {
       : undefined;
   }
 
-  /** Tells whether a keyword that nobody knows is passed over. */
+  /** Tells whether an unknown keyword is ignored. */
   takesUnknown(keyword: string): boolean {
     if (!this.#bounds.isTolerant) return false;
     return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);

@@ -1,8 +1,8 @@
 /**
- * Checks that a schema is one this server can enforce: JSON Schema 2020-12, without unknown
- * keywords, without remote references, and bounded in every dimension. What passes compiles.
- * Written against hostile schemas, since callers may propose some: the walk stops after twenty
- * faults, and never goes deeper than the bounds allow.   AGTP-API §6.4, §10.6
+ * Checks that a schema can be enforced: JSON Schema 2020-12 without unknown keywords or remote
+ * references, and within bounds. A schema that passes also compiles. Since callers may propose
+ * hostile schemas, the walk stops after twenty faults and never exceeds the depth bound.   AGTP-API
+ * §6.4, §10.6
  */
 import { suggest } from "../base/close-matches.ts";
 import { describeValue, isRecord, quoteValue } from "../base/json-value.ts";
@@ -25,12 +25,12 @@ import {
   type KeywordValue,
 } from "./schema-vocabulary.ts";
 
-/** Nobody reads more about one schema. */
+/** The maximum number of reported faults. */
 const MAX_FAULTS = 20;
 const ROOT: SchemaPlace = { key: "", pointer: "" };
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
-/** Everything that is wrong with a schema, at most twenty faults; empty: it compiles. */
+/** Returns at most twenty faults of a schema; empty if it compiles. */
 export function checkSchema(schema: JsonSchema, bounds: SchemaBounds): readonly SchemaFault[] {
   const length = schemaText(schema)?.length;
   if (length === undefined || length > bounds.maxLength) {
@@ -51,7 +51,7 @@ export function checkSchema(schema: JsonSchema, bounds: SchemaBounds): readonly 
   return [...faults, ...new SchemaWalk(bounds).check(nameless)].slice(0, MAX_FAULTS);
 }
 
-/** Undefined: it is nested too deeply to be written down. */
+/** Returns the JSON text of a schema; undefined if it is nested too deeply. */
 export function schemaText(schema: JsonSchema): string | undefined {
   try {
     return JSON.stringify(schema);
@@ -61,7 +61,7 @@ export function schemaText(schema: JsonSchema): string | undefined {
   }
 }
 
-/** The compiler looks for names in extensions too, and stumbles over two that are alike. */
+/** The compiler also finds names inside extensions, and fails on duplicates. */
 const NAMING = /"\$(?:id|anchor|dynamicAnchor)"/;
 const DEFINITION = /^\/\$defs\/[^/]+$/;
 const ANCHOR = /^[A-Za-z_][A-Za-z0-9._-]*$/;
@@ -70,20 +70,20 @@ interface Position extends SchemaPlace {
   readonly depth: number;
 }
 
-/** A keyword, and the schema that it stands in. */
+/** A keyword, with the schema that contains it. */
 interface Site {
   readonly at: SchemaPlace;
   readonly schema: SchemaPlace;
   readonly node: SchemaNode;
 }
 
-/** Goes through a schema once; each walk is for one schema. */
+/** Walks through one schema, once. */
 class SchemaWalk {
   readonly #bounds: SchemaBounds;
   readonly #budget: SchemaBudget;
   readonly #faults: SchemaFault[] = [];
   readonly #nodes = new Map<string, SchemaNode>();
-  /** Pointers of schemas by the anchor that names them. */
+  /** Pointers of schemas by their anchors. */
   readonly #anchors = new Map<string, string>();
 
   constructor(bounds: SchemaBounds) {
@@ -91,7 +91,7 @@ class SchemaWalk {
     this.#budget = new SchemaBudget(bounds);
   }
 
-  /** Everything that is wrong with a schema without `$schema` and `$id`. */
+  /** Returns the faults of a schema without `$schema` and `$id`. */
   check(schema: JsonSchema): readonly SchemaFault[] {
     this.#visit(schema, { ...ROOT, depth: 0 });
     if (this.#faults.length === 0) {
@@ -105,7 +105,7 @@ class SchemaWalk {
     this.#faults.push({ key, pointer, message, hint });
   }
 
-  /** One schema: `true`, `false` or an object of keywords. */
+  /** Visits a schema: `true`, `false` or an object of keywords. */
   #visit(schema: unknown, at: Position): void {
     const { key, pointer } = at;
     const node: SchemaNode = { key, pointer, children: [], inPlace: [], references: [] };
@@ -121,7 +121,7 @@ class SchemaWalk {
       return;
     }
     for (const [keyword, value] of Object.entries(schema)) {
-      // Nobody is told more, and working out hints for thousands of keywords takes its time.
+      // Further faults would not be reported, and hints for thousands of keywords take time.
       if (this.#faults.length >= MAX_FAULTS) return;
       this.#visitKeyword(keyword, value, at, node);
       this.#visitCompanions(keyword, schema, at);
@@ -153,7 +153,7 @@ class SchemaWalk {
   }
 
   #visitUnknown(keyword: string, value: unknown, at: SchemaPlace): void {
-    // Extensions are for other readers, by convention under this prefix.
+    // Extensions, by convention with this prefix, are meant for other readers.
     if (keyword.startsWith("x-") || this.#budget.takesUnknown(keyword)) {
       if (NAMING.test(JSON.stringify(value))) this.#fault(at, "must not hold $id or $anchor");
       return;
@@ -162,7 +162,7 @@ class SchemaWalk {
     this.#fault(at, "unknown keyword", hint);
   }
 
-  /** Checks the value of a keyword; answers the schemas in it, by name where they have one. */
+  /** Checks the value of a keyword; returns its subschemas, by name if they have names. */
   #checkValue(
     expected: KeywordValue,
     value: unknown,
@@ -203,7 +203,7 @@ class SchemaWalk {
     }
   }
 
-  /** Tells of a budget that is used up. */
+  /** Reports an exceeded bound. */
   #spend(at: SchemaPlace, excess: string | undefined): void {
     if (excess !== undefined) this.#fault(at, excess);
   }
@@ -224,7 +224,7 @@ class SchemaWalk {
       const message = `${describeValue(value)}, expected a name of letters, digits, "-", "_", "."`;
       this.#fault(at, message);
     } else if (!DEFINITION.test(schema.pointer)) {
-      // Elsewhere the compiler does not find it.
+      // The compiler finds anchors only in `$defs`.
       this.#fault(at, "is not in a schema of $defs", "refer to it by its JSON Pointer");
     } else if (this.#anchors.has(value)) {
       this.#fault(at, `${quoteValue(value)} a second time`);
@@ -254,7 +254,7 @@ class SchemaWalk {
     }
     const members = Object.entries(value);
     for (const [name] of members) {
-      // The compiler passes this name over, so a rule about it would never be enforced.
+      // The compiler ignores this name, so a rule for it would not be enforced.
       if (name === "__proto__") this.#fault(at, '"__proto__" cannot be the name of a property');
       else if (byPattern) this.#checkPattern(name, below(at, name));
     }

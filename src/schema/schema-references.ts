@@ -1,7 +1,6 @@
 /**
- * Follows the references of a schema. Refused: a reference to nothing, and schemas that judge
- * one value for ever, or ever more often, because they refer to themselves or to each other without
- * going deeper into the value.
+ * Checks the references of a schema. Refuses references without a target, and recursion that checks
+ * one value endlessly, or ever more often, without descending into it.
  */
 
 import { escapeToken, joinKey } from "../base/dotted-key.ts";
@@ -9,17 +8,17 @@ import { quoteValue } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
 
-/** One schema inside a schema, by its JSON Pointer. */
+/** A schema inside a schema, by its JSON Pointer. */
 export interface SchemaNode extends SchemaPlace {
-  /** Pointers of its subschemas. */
+  /** The pointers of its subschemas. */
   readonly children: string[];
-  /** The children that judge the same value. */
+  /** The subschemas that check the same value. */
   readonly inPlace: string[];
-  /** Its `$ref`, if it has one. */
+  /** Its `$ref`, as a list of at most one. */
   readonly references: string[];
 }
 
-/** Every schema inside a schema, and the anchors that name some of them. */
+/** The schemas inside a schema, with their anchors. */
 interface SchemaGraph {
   readonly nodes: ReadonlyMap<string, SchemaNode>;
   readonly anchors: ReadonlyMap<string, string>;
@@ -28,10 +27,10 @@ interface SchemaGraph {
 type JudgementBounds = Pick<SchemaBounds, "maxJudgements" | "maxJudgementsInAll">;
 
 const MAX_STEPS = 128;
-/** Compiling goes down level by level, through references too, and the stack ends at about 600. */
+/** The maximum depth, through references too: compilation recurses, and the stack ends at about 600. */
 const MAX_LEVELS = 256;
 
-/** Everything that is wrong with the references of a schema. */
+/** Returns the faults of a schema's references. */
 export function checkReferences(
   graph: SchemaGraph,
   bounds: JudgementBounds,
@@ -49,7 +48,7 @@ export function checkReferences(
   return expansion.length > 0 ? expansion : checkLevels(graph);
 }
 
-/** The pointer of the schema that a local reference names. */
+/** Returns the pointer of a local reference's target. */
 function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): string | undefined {
   const fragment = decodePart(reference.slice(1));
   if (fragment === undefined) return undefined;
@@ -59,7 +58,8 @@ function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): s
 }
 
 /**
- * The number of judgements that each schema costs for one value; a schema on its way in is a cycle.
+ * Computes how many checks each schema causes for one value; a schema that is reached during its
+ * own visit is a cycle.
  */
 function checkExpansion(
   graph: SchemaGraph,
@@ -98,7 +98,7 @@ function checkExpansion(
   return [];
 }
 
-/** How far down a compiler has to go that visits each schema once. */
+/** Checks how deep a compiler that visits each schema once must recurse. */
 function checkLevels({ nodes, anchors }: SchemaGraph): readonly SchemaFault[] {
   const visited = new Set<string>();
   const isDeeper = (pointer: string, level: number): boolean => {
@@ -116,11 +116,11 @@ function checkLevels({ nodes, anchors }: SchemaGraph): readonly SchemaFault[] {
   return [{ key: "", pointer: "", message }];
 }
 
-/** A place in a schema; "" is the schema itself. */
+/** A place in a schema; the empty pointer is the schema itself. */
 export interface SchemaPlace {
-  /** Dotted key, as messages about files have it. */
+  /** The dotted key, for messages about files. */
   readonly key: string;
-  /** JSON Pointer, as messages about bodies have it. */
+  /** The JSON Pointer, for messages about bodies. */
   readonly pointer: string;
 }
 
@@ -129,7 +129,7 @@ export interface SchemaFault extends SchemaPlace {
   readonly hint?: string | undefined;
 }
 
-/** The place of a member. */
+/** Returns the place of a member. */
 export function below({ key, pointer }: SchemaPlace, name: string): SchemaPlace {
   return { key: joinKey(key, name), pointer: `${pointer}/${escapeToken(name)}` };
 }

@@ -1,8 +1,7 @@
 /**
- * A value that a schema describes, for the schemas that people write: what the schema itself offers
- * (`const`, `examples`, `default`, `enum`), else the simplest value of its type within its bounds.
- * The same schema always gives the same value. It is a guess, to be checked before it is used.
- * AGTP-API §6.4 "input_schema"
+ * Generates a sample value for a schema of common form: a value that the schema offers (`const`,
+ * `examples`, `default`, `enum`), or the simplest value of its type within its bounds. The result
+ * is deterministic, but a guess that must be checked before use. AGTP-API §6.4 "input_schema"
  */
 import { isRecord, type JsonRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -10,13 +9,13 @@ import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
 
 const MAX_DEPTH = 12;
-/** Schemas looked at for one sample: one that refers to itself could go on for ever. */
+/** The maximum number of schemas visited for one sample, since a schema may be recursive. */
 const MAX_STEPS = 2000;
 const MAX_ITEMS = 64;
 const MAX_TEXT_LENGTH = 1024;
 const DAY_MS = 86_400_000;
 
-/** The members of objects that a sample has. */
+/** The members of a sample's objects. */
 export type SampleExtent = "required" | "all";
 
 /** The style of a sample: its size and its words. */
@@ -25,7 +24,7 @@ interface SampleOptions {
   readonly style?: SampleStyle;
 }
 
-/** A value for a schema; undefined where none comes to mind. */
+/** Returns a sample value; undefined if none is found. */
 export function schemaSample(
   schema: unknown,
   { extent = "required", style = EXAMPLE_STYLE }: SampleOptions = {},
@@ -86,7 +85,7 @@ class Sampler {
     return typeof maxLength === "number" ? text.slice(0, maxLength) : text;
   }
 
-  /** References, all of `allOf` and the first of other branches, as one set of keywords. */
+  /** Combines references, all of `allOf` and the first of other branches to one set of keywords. */
   #flatten(schema: JsonRecord, steps: number): JsonRecord {
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     this.#steps += 1;
@@ -134,7 +133,7 @@ function distinguish(value: unknown, at: number): unknown {
   return typeof value === "string" ? `${value}${at}` : value;
 }
 
-/** Lists of members add up; of other keywords the more particular one, which comes first, stays. */
+/** Combines keywords: lists of members are concatenated, and of others the first, more specific one wins. */
 function join(one: JsonRecord, other: JsonRecord): JsonRecord {
   const properties = [one["properties"], other["properties"]].filter(isRecord);
   const required = [...textsIn(one["required"]), ...textsIn(other["required"])];
@@ -194,22 +193,22 @@ function sampleNumber(schema: JsonRecord, simplest: 0 | 1): number | undefined {
   );
 }
 
-/** The parts that a sample is made of. */
+/** The values that a sample is built from. */
 interface SampleStyle {
   readonly word: string;
-  /** Behind the word, where it has to be longer. */
+  /** Appended to the word if the text must be longer. */
   readonly padding: string;
   readonly number: 0 | 1;
-  /** The type of what says nothing about its own. */
+  /** The type of a schema that declares none. */
   readonly untyped: "string" | "object";
-  /** True if a text is made up that matches a pattern. */
+  /** True if texts are generated from patterns. */
   readonly readsPatterns: boolean;
   readonly formats: ReadonlyMap<string, string>;
-  /** The first date, in milliseconds since the epoch, the days after it for the others. */
+  /** The first date, in milliseconds since the epoch; further dates are the following days. */
   readonly firstDay?: number;
 }
 
-/** A text of each format whose texts are all alike; dates are not among them. */
+/** An example text for each format, except dates. */
 const FORMAT_EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["time", "09:00:00Z"],
   ["duration", "P1D"],
@@ -232,7 +231,7 @@ const FORMAT_EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["byte", "ZXhhbXBsZQ=="],
 ]);
 
-/** Values that somebody could send: the dates are days to come. */
+/** Values that a caller could send, with dates in the future. */
 const EXAMPLE_STYLE: SampleStyle = {
   word: "example",
   padding: "e",
@@ -243,7 +242,7 @@ const EXAMPLE_STYLE: SampleStyle = {
   firstDay: Date.UTC(2030, 0, 15, 9),
 };
 
-/** Values that say as little as they can. */
+/** Minimal values. */
 export const PLAIN_STYLE: SampleStyle = {
   word: "text",
   padding: ".",

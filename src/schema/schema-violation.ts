@@ -1,40 +1,40 @@
 /**
- * The violation of a schema, as callers read it in a 422: a JSON Pointer to the offending value, or
- * to where the missing one should be, the keyword and a message.   AGTP-API §13.2
+ * A violation of a schema in a 422: a JSON Pointer to the offending or missing value, the keyword
+ * and a message.   AGTP-API §13.2
  */
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../base/dotted-key.ts";
 import { clip, jsonText, textIn } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 
-/** The fault that a validator finds, before it is put into words. */
+/** An error as a validator reports it, before it is worded. */
 export type SchemaError = Pick<
   ErrorObject,
   "keyword" | "instancePath" | "params" | "message" | "propertyName"
 >;
 
 export interface SchemaViolation {
-  /** JSON Pointer to the offending member; "" is the whole value. */
+  /** The JSON Pointer of the offending member; "" for the whole value. */
   readonly path: string;
   readonly keyword: string;
   readonly message: string;
 }
 
-/** The names of members that stand-ins were put in the place of, in the value itself. */
+/** The sent names of members that were replaced by stand-ins in the top-level value. */
 export interface SentNames {
-  /** Undefined: the member has the name that was sent. */
+  /** Returns the sent name of a member; undefined if it was not replaced. */
   sentName(member: string): string | undefined;
 }
 
 export type Wording = (error: SchemaError, sent?: SentNames) => SchemaViolation;
 
-/** More say nothing new to whoever has to mend the input. */
+/** The maximum number of reported violations. */
 const MAX_VIOLATIONS = 20;
-/** A key may be as long as a body; twenty copies of it need not be in the answer. */
+/** The maximum length of a path, since a hostile key may be as long as a body. */
 const MAX_PATH_LENGTH = 512;
 const MAX_LISTED_LENGTH = 200;
 
-/** At most twenty violations, in the order in which they were found. */
+/** Returns at most twenty violations, in the order found. */
 export function toViolations(
   errors: readonly SchemaError[],
   word: Wording,
@@ -44,18 +44,18 @@ export function toViolations(
   return first.map((error) => word(error, sent));
 }
 
-/** No name of a keyword needs an escape, nor does this. */
+/** Neither this message nor any keyword needs JSON escapes. */
 const UNDECLARED = "is not a member that the schema declares";
-/** The rest of such a violation as JSON, and of an error that begins with it, behind the path: one piece each. */
+/** The constant parts of such a violation as JSON, and of an error that starts with it. */
 const UNDECLARED_REST = `,"keyword":"additionalProperties","message":"${UNDECLARED}"}`;
 const UNDECLARED_OPENING = ` ${UNDECLARED}","details":{"errors":[`;
 
-/** A violation that knows how it is written. */
+/** A violation that caches its JSON text. */
 export class WordedViolation implements SchemaViolation {
   readonly path: string;
   readonly keyword: string;
   readonly message: string;
-  /** It is kept for the next error of its kind. */
+  /** True if it is cached for the next equal error. */
   #isKept = false;
   #text: string | undefined;
   #pathText: string | undefined;
@@ -91,7 +91,7 @@ export class WordedViolation implements SchemaViolation {
     return `${path || "/"} ${message}`;
   }
 
-  /** The members of an error as JSON, up to where the first of its violations begins. */
+  /** Returns the start of an error's members as JSON, up to its first violation. */
   static openingOf(violation: SchemaViolation): string {
     if (#text in violation && violation.path !== "" && violation.message === UNDECLARED) {
       const path = violation.#pathAsJson;
@@ -109,13 +109,13 @@ export class WordedViolation implements SchemaViolation {
   }
 }
 
-/** The error in words. Equal errors make equal violations, whichever schema they are against. */
+/** Words an error. Equal errors give equal violations, whatever their schema. */
 export function toViolation(error: SchemaError, sent?: SentNames): WordedViolation {
   const member = memberOf(error);
   return violationOf(error, sentNameOf(error, member, sent) ?? member);
 }
 
-/** The name by which a member of the value itself was sent, where another stands in its place. */
+/** Returns the sent name of a top-level member that has a stand-in. */
 export function sentNameOf(
   { instancePath }: SchemaError,
   member: string | undefined,
@@ -124,13 +124,13 @@ export function sentNameOf(
   return member === undefined || instancePath !== "" ? undefined : sent?.sentName(member);
 }
 
-/** Words an error, about a member that has perhaps another name. */
+/** Words an error about a member, possibly under another name. */
 export function violationOf(error: SchemaError, member: string | undefined): WordedViolation {
   const path = clip(pathOf(error, member), MAX_PATH_LENGTH);
   return new WordedViolation(path, error.keyword, messageOf(error));
 }
 
-/** The member that an error is about, where the validator only names it in the parameters. */
+/** Returns the member that an error is about, if the validator names it only in the parameters. */
 export function memberOf({ keyword, params, propertyName }: SchemaError): string | undefined {
   const member: unknown = namedMember(keyword, params) ?? propertyName;
   return textIn(member);
@@ -183,7 +183,7 @@ function list(values: unknown): string {
   return clip(texts.join(", "), MAX_LISTED_LENGTH);
 }
 
-/** A value that is kept, and is not to be too much: a rule beyond the schema. */
+/** Checks the size of a value that is stored, a rule beyond the schema. */
 export function checkOctets(
   path: string,
   value: unknown,
@@ -195,7 +195,7 @@ export function checkOctets(
   return [{ path, keyword: "maxLength", message }];
 }
 
-/** The verdict on a value that is nested more deeply than a check can follow. */
+/** The violation of a value that is nested too deeply to be checked. */
 export const TOO_DEEP: readonly SchemaViolation[] = [
   { path: "", keyword: "depth", message: "is nested too deeply" },
 ];

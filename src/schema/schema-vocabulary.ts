@@ -1,10 +1,10 @@
 /**
- * The keywords of JSON Schema 2020-12 and what their values must be. A keyword that is not here is
- * an author's error: in a contract a typo must not silently accept everything.   AGTP-API §6.4
+ * The keywords of JSON Schema 2020-12 and the form of their values. An unknown keyword is an
+ * author's error: in a contract, a typo must not silently accept everything.   AGTP-API §6.4
  */
 import { isRecord, isTexts } from "../base/json-value.ts";
 
-/** The forms that the value of a keyword must have. */
+/** The forms of a keyword's value. */
 export type KeywordValue =
   | "anchor"
   | "any"
@@ -26,12 +26,12 @@ export type KeywordValue =
   | "unique texts by name"
   | "values";
 
-/** Keywords by name. `$schema` and `$id` are absent: only the root may have them. */
+/** Keywords by name, without `$schema` and `$id`, which only the root may have. */
 export const KEYWORDS: ReadonlyMap<string, KeywordValue> = new Map<string, KeywordValue>([
   ["$ref", "reference"],
   ["$anchor", "anchor"],
   ["$defs", "schema map"],
-  // Its name before 2019-09, which references still use.
+  // The name before 2019-09, which references still use.
   ["definitions", "schema map"],
   ["$comment", "text"],
   ["title", "text"],
@@ -84,7 +84,7 @@ export const KEYWORDS: ReadonlyMap<string, KeywordValue> = new Map<string, Keywo
   ["else", "schema"],
 ]);
 
-/** The keywords to write instead of those of other dialects. */
+/** The replacements for keywords of other dialects. */
 export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["$schema", "only the root of a schema may have it"],
   ["$id", "only the root of a schema may have it"],
@@ -93,7 +93,7 @@ export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["additionalItems", "write items, next to prefixItems"],
   ["dependencies", "write dependentRequired or dependentSchemas"],
   ["discriminator", "write oneOf with a const in each branch"],
-  // Without references between documents these only say what the plain ones say.
+  // Without references between documents these equal the plain ones.
   ["$dynamicRef", "write $ref"],
   ["$dynamicAnchor", "write $anchor"],
   ["$recursiveRef", "write $ref"],
@@ -101,7 +101,7 @@ export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["id", "write $id, at the root"],
 ]);
 
-/** The foreign keywords that say nothing about values. */
+/** Foreign keywords that do not restrict values. */
 export const HARMLESS_FOREIGN: ReadonlySet<string> = new Set(["example", "discriminator"]);
 
 /** The values of `type`. */
@@ -117,7 +117,7 @@ export const SCHEMA_TYPES = [
 /** One value of `type`. */
 export type SchemaType = (typeof SCHEMA_TYPES)[number];
 
-/** The type of a value of JSON; a whole number is an integer. */
+/** Returns the type of a JSON value; a whole number is an integer. */
 export function schemaTypeOf(value: unknown): SchemaType {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
@@ -126,7 +126,7 @@ export function schemaTypeOf(value: unknown): SchemaType {
   return typeof value === "boolean" ? "boolean" : "object";
 }
 
-/** Keywords that mean nothing without one of others beside them. */
+/** Keywords that have no effect without one of these beside them. */
 export const COMPANIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["if", ["then", "else"]],
   ["then", ["if"]],
@@ -135,7 +135,7 @@ export const COMPANIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["maxContains", ["contains"]],
 ]);
 
-/** Keywords whose schemas judge the same value that the schema around them judges. */
+/** Keywords whose subschemas check the same value. */
 export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set([
   "allOf",
   "anyOf",
@@ -147,13 +147,13 @@ export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set([
   "dependentSchemas",
 ]);
 
-/** The values of a keyword besides schemas and references to them. */
+/** The value of a keyword that is neither a schema nor a reference. */
 export type PlainValue = Exclude<
   KeywordValue,
   "schema" | "schema list" | "schema map" | "schema map by pattern" | "reference" | "anchor"
 >;
 
-/** The expected form of a keyword's value, unless it has it. */
+/** Returns the expected form of a keyword's value if it differs. */
 export function checkPlainValue(expected: PlainValue, value: unknown): string | undefined {
   switch (expected) {
     case "any":
@@ -195,7 +195,7 @@ function isTextSet(value: unknown): boolean {
   return isTexts(value) && new Set(value).size === value.length;
 }
 
-/** Tells whether a text is a regular expression, as JSON Schema has them. */
+/** Tells whether a text is a regular expression as JSON Schema defines it. */
 export function isPattern(text: string): boolean {
   try {
     new RegExp(text, "u");

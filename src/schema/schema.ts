@@ -1,9 +1,9 @@
 /**
- * Compiles JSON Schema 2020-12. A schema is checked when it is compiled, so that its author hears
- * of every error at start-up; its validator is made at the first value, because making one costs a
- * thousand times what using it costs and most endpoints are idle. There are two validators for a
- * schema: a quick one that stops at the first error and gives the verdict, and a thorough one that
- * lists the errors of a value that is invalid already.   AGTP-API §13.2, §13.3
+ * Compiles JSON Schema 2020-12. A schema is checked when it is compiled, so that its author sees
+ * every error at start-up; its validator is generated at the first value, because that costs a
+ * thousand times as much as a check, and most endpoints are idle. Each schema has two validators: a
+ * quick one that stops at the first error and gives the verdict, and a thorough one that lists the
+ * errors of an invalid value.   AGTP-API §13.2, §13.3
  */
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import type { Place } from "../base/document-place.ts";
@@ -23,21 +23,21 @@ import { createWording } from "./violation-wording.ts";
 export type { CompiledSchema } from "./compiled-schema.ts";
 export type { SchemaViolation } from "./schema-violation.ts";
 
-/** The result of compiling a schema; without problems there is always a compiled schema. */
+/** The result of compiling a schema; it has a compiled schema if it has no problems. */
 interface CompiledResult {
   readonly compiled?: CompiledSchema;
   readonly problems: readonly Problem[];
 }
 
 /**
- * Compiles the schemas of one generation of endpoints. It keeps what it compiled: drop the compiler
- * to drop the schemas, and give callers' proposals compilers of their own.
+ * Compiles the schemas of one generation of endpoints. It keeps all compiled schemas: drop the
+ * compiler to free them, and use separate compilers for callers' proposals.
  */
 export interface SchemaCompiler {
   compile(schema: JsonSchema, where: Place): CompiledResult;
 }
 
-/** Creates a compiler of an operator's schemas; those beyond the bounds are problems. */
+/** Creates a compiler of an operator's schemas; exceeding the bounds is a problem. */
 export function createSchemaCompiler(): SchemaCompiler {
   const createValidator = createValidatorFactory();
   const word = createWording();
@@ -58,10 +58,13 @@ export function createSchemaCompiler(): SchemaCompiler {
   };
 }
 
-/** It has what most have. */
+/** A schema with the usual features. */
 const USUAL = closedObject({ name: { type: "string", minLength: 1 } }, ["name"]);
 
-/** Makes the generators of a compiler, a step each, so that the first call of an operator's endpoint waits for neither. */
+/**
+ * Warms up the generators of a compiler, one a step, so that the first call of an operator's
+ * endpoint does not wait.
+ */
 export function* preparingGenerators(compiler: SchemaCompiler): Paced<void> {
   const { compiled } = compiler.compile(USUAL, { file: "", key: "" });
   yield;
@@ -70,7 +73,10 @@ export function* preparingGenerators(compiler: SchemaCompiler): Paced<void> {
   compiled?.check({});
 }
 
-/** A compiler forgets nothing, and some schemas name agents of the deployment: it serves so many. */
+/**
+ * The number of schemas after which a compiler is replaced, since it never drops any, and some
+ * schemas name agents of the deployment.
+ */
 const SCHEMAS_OF_A_COMPILER = 10_000;
 
 let ownCompiler = createSchemaCompiler();
@@ -78,8 +84,8 @@ let served = 0;
 const ownSchemas = new WeakMap<JsonSchema, CompiledSchema>();
 
 /**
- * Compiles a schema of this program's own, of which a problem is a bug, once: a deployment finds the validators
- * of the one before it.
+ * Compiles a schema of this program's own, once per process, so that a reload finds its validator.
+ * A problem is a bug.
  */
 export function compileOwn(schema: JsonSchema): CompiledSchema {
   const known = ownSchemas.get(schema);
@@ -95,7 +101,10 @@ export function compileOwn(schema: JsonSchema): CompiledSchema {
   return compiled;
 }
 
-/** The last small value whose members were renamed, against whichever schema: it comes again under other names. */
+/**
+ * The last small value with renamed members and its errors, since the same mistake is repeated
+ * under other names.
+ */
 interface LastJudged {
   validate: Validator | undefined;
   value: unknown;
@@ -107,7 +116,7 @@ function compileLazily(
   createValidator: ValidatorFactory,
   { word, judged }: { readonly word: Wording; readonly judged: LastJudged },
 ): CompiledSchema {
-  // The root's own name matters to other documents only, and two endpoints may use the same.
+  // The root's name matters only to other documents, and two endpoints may share one.
   const { $id: _id, $schema: _dialect, ...nameless } = schema;
   const validate = createValidator(nameless);
   return {
@@ -127,7 +136,7 @@ function compileLazily(
         }
         return toViolations(errors, word, sent);
       } catch (error) {
-        // A recursive schema follows a deep value down; the end of the stack is the value's fault.
+        // A recursive schema follows a deep value; a stack overflow is the value's fault.
         if (error instanceof RangeError) return TOO_DEEP;
         throw error;
       }
@@ -141,27 +150,27 @@ function toProblem({ key, message, hint }: SchemaFault, where: Place): Problem {
 }
 
 /**
- * Finds what is wrong with a value; undefined: nothing. Of a value known to be small the errors are
- * listed at once, so that a bad one costs no more than a good one.
+ * Returns the errors of a value; undefined if it is valid. The errors of a small value are listed
+ * at once, so that an invalid one costs no more than a valid one.
  */
 type Validator = (value: unknown, isSmall?: boolean) => readonly ErrorObject[] | undefined;
 
-/** Makes the validator of a schema; the code behind it is generated at its first value. */
+/** Creates the validator of a schema; its code is generated at the first value. */
 type ValidatorFactory = (schema: JsonSchema) => Validator;
 
-/** Above this, finding every error could fill the memory; the first one has to do. */
+/** The size above which only the first error is reported, since listing all could fill the memory. */
 const MAX_LISTED_NODES = 5000;
 
 const loadAhead = loadLate(async () => (await import("./compiled-ahead.ts")).compiledAhead);
-/** By the text of its schema, what makes a thorough validator. */
+/** Factories of thorough validators, by the text of the schema. */
 let compiledAhead: Awaited<ReturnType<typeof loadAhead>> = new Map();
 
-/** Loads the validators that the build has made of the protocol's own schemas; the others are generated. */
+/** Loads the validators of the protocol's own schemas that the build generated. */
 export async function loadCompiledAhead(): Promise<void> {
   compiledAhead = await loadAhead().catch(() => compiledAhead);
 }
 
-/** Creates a factory; what it makes lives as long as it. */
+/** Creates a validator factory, which lives as long as its validators. */
 function createValidatorFactory(): ValidatorFactory {
   const generatorOf = createGenerators();
   const generate = (schema: JsonSchema, isThorough: boolean): ValidateFunction => {
@@ -189,7 +198,7 @@ function createValidatorFactory(): ValidatorFactory {
   };
 }
 
-/** "failed": listing trips over itself, and the quick validator has to give the verdict. */
+/** Lists the errors; "failed" if the listing itself throws, so that the quick validator's error has to do. */
 function listErrors(
   thorough: ValidateFunction,
   value: unknown,

@@ -1,8 +1,8 @@
 /**
- * The few forms of JSON Schema that the configuration is written in, so that a key, its default
- * and its meaning stand on one line. Two annotations are ours: `expected` says in words what a
- * pattern accepts, `isPath` marks what is resolved against the file's directory. `writeOnly` marks
- * secrets, which no message quotes.
+ * Helpers for the JSON Schema of the configuration, so that a key, its default and its description
+ * stand on one line. Two annotations are our own: `expected` describes what a pattern accepts, and
+ * `isPath` marks paths, which are resolved against the file's directory. `writeOnly` marks secrets,
+ * which no message quotes.
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
 
@@ -11,13 +11,13 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 export type Properties = Readonly<Record<string, Schema>>;
 
-/** A key without a default: it is absent when the operator writes none. */
+/** A key without a default, which is absent if the operator omits it. */
 export function optional(schema: Schema): Schema {
   const { default: _, ...rest } = schema;
   return rest;
 }
 
-/** Any text without control characters. */
+/** A text without control characters. */
 export function text(value: string, description: string, more: Schema = {}): Schema {
   return {
     type: "string",
@@ -35,7 +35,7 @@ export function path(value: string, description: string): Schema {
   return text(value, description, { pattern: "^[^\\u0000]+$", expected: "a path", isPath: true });
 }
 
-/** A whole number; `least` is 1 unless told. */
+/** An integer; `least` is 1 by default. */
 export function count(value: number, description: string, most: number, least = 1): Schema {
   return { type: "integer", default: value, description, minimum: least, maximum: most };
 }
@@ -60,7 +60,7 @@ export function flag(value: boolean, description: string): Schema {
   return { type: "boolean", default: value, description };
 }
 
-/** One of a few words or numbers. */
+/** One of some words or numbers. */
 export function choice(
   value: string | number,
   among: readonly (string | number)[],
@@ -69,12 +69,12 @@ export function choice(
   return { type: typeof value, enum: among, default: value, description };
 }
 
-/** A list, empty unless the operator writes one. */
+/** A list, empty by default. */
 export function list(items: Schema, description: string): Schema {
   return { type: "array", items: optional(items), default: [], description, maxItems: 10_000 };
 }
 
-/** A table whose keys are all known. Absent, it is filled with the defaults of its keys. */
+/** A table with known keys; if absent, it is filled with their defaults. */
 export function table(
   description: string,
   properties: Properties,
@@ -101,7 +101,7 @@ export function map(keys: Schema, values: Schema, description: string): Schema {
   };
 }
 
-/** One of a few words, the first being the default, or a list. */
+/** One of some words, the first being the default, or a list. */
 export function wordOrList(words: readonly string[], items: Schema, description: string): Schema {
   const quoted = words.map((one) => JSON.stringify(one)).join(", ");
   return {
@@ -114,7 +114,7 @@ export function wordOrList(words: readonly string[], items: Schema, description:
   };
 }
 
-/** A text that matches a pattern; `expected` says in words what that is. */
+/** A text that matches a pattern; `expected` describes it. */
 export function word(
   value: string,
   matches: string,
@@ -124,17 +124,17 @@ export function word(
   return text(value, description, { pattern: matches, expected });
 }
 
-/** AGTP-API §3.2: upper-case ASCII, three to thirty-two letters. */
+/** A method name of AGTP-API §3.2: three to thirty-two upper-case ASCII letters. */
 export function methodName(description: string): Schema {
   return word("", "^[A-Z]{3,32}$", "a method name of 3 to 32 upper-case letters", description);
 }
 
-/** An AGTP path or path template; the path grammar itself is checked with the catalog at hand. */
+/** An AGTP path or path template; its grammar is checked once the catalog is loaded. */
 export function agtpPath(description: string): Schema {
   return word("", "^/[^\\s]*$", 'a path that starts with "/"', description);
 }
 
-/** `module.path.export`, found under `[handlers] root`, or `process:function`. */
+/** The form `module.path.export`, below `[handlers] root`, or `process:function`. */
 export function dottedPath(description: string): Schema {
   const pattern =
     "^[A-Za-z_$][\\w$]*(?:\\.[A-Za-z_$][\\w$]*)+$|^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\\s]{1,256}$";
@@ -143,44 +143,44 @@ export function dottedPath(description: string): Schema {
 
 /** A host name, an IPv4 address, or an IPv6 address without brackets. */
 export function host(value: string, description: string): Schema {
-  // One colon alone would be that of a port.
+  // A single colon would separate a port.
   const address = "[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%\\w+)?";
   const pattern = `^[0-9A-Za-z](?:[0-9A-Za-z.-]{0,252})$|^${address}$`;
   return word(value, pattern, "a host name or an IP address", description);
 }
 
-/** A URL that secrets may be sent to: https, or plain http on this machine. */
+/** A URL that may receive secrets: https, or plain http on this machine. */
 export function safeUrl(description: string): Schema {
   const loopback = "(?:localhost|127(?:\\.\\d{1,3}){3}|\\[::1\\])(?=[:/]|$)";
   const pattern = `^(?:https://[^\\s/@]+|http://${loopback}[^\\s/@]*)(?:/\\S*)?$`;
   return word("", pattern, "an https URL, or an http URL of a loopback address", description);
 }
 
-/** A URL that is only handed on. */
+/** A URL that is only passed on. */
 export function webUrl(description: string): Schema {
   return word("", "^https?://[^\\s]+$", "an http or https URL", description);
 }
 
-/** As a browser writes it: a scheme, a host and the port where it is not the scheme's own. */
+/** An origin as browsers write it: a scheme, a host, and the port unless it is the default. */
 export function origin(description: string): Schema {
   const pattern = "^https?://(?:[0-9a-z.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?$";
   return word("", pattern, 'an origin like "https://app.example"', description);
 }
 
-/** `domain:action`, wildcards allowed. */
+/** The form `domain:action`, with wildcards. */
 export function scopeToken(description: string): Schema {
   const pattern = "^(?:[A-Za-z0-9_-]+|\\*)(?::(?:[A-Za-z0-9_-]+|\\*))+$";
   return word("", pattern, 'a scope token like "booking:room"', description);
 }
 
-/** A key that somebody signs with. */
+/** A public key that verifies signatures. */
 export function publicKey(description: string): Schema {
   const pattern =
     "^(?:[A-Za-z0-9_-]{43}=?|-----BEGIN PUBLIC KEY-----[\\sA-Za-z0-9+/=]+-----END PUBLIC KEY-----\\s*)$";
   return word("", pattern, "an Ed25519 public key, base64url or PEM", description);
 }
 
-/** Of a certificate or a public key. */
+/** The fingerprint of a certificate or a public key. */
 export function fingerprint(description: string): Schema {
   const pattern = "^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$";
   return word("", pattern, "a SHA-256 fingerprint of 64 hex digits, colons allowed", description);
@@ -199,7 +199,10 @@ export function credential(description: string): Schema {
   return { ...secret(description), pattern, expected };
 }
 
-/** Variables of a program by name. Values are secrets of any form: empty, or a key of several lines. */
+/**
+ * A program's environment variables by name. Values are secrets of any form, even empty or with
+ * several lines.
+ */
 export function variables(description: string): Schema {
   const value = { type: "string", pattern: "^[^\\u0000]*$", expected: "a text without NUL" };
   const name = word("", "^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable", "");

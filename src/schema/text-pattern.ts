@@ -1,19 +1,22 @@
-/** Patterns, in the schemas of operators and of this program, that texts from callers are matched against. */
+/** Patterns of operators' schemas and of this program's own, matched against texts from callers. */
 import type { RegExpEngine } from "ajv/dist/types/index.js";
 import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
 
-/** In texts of this length three repetitions in a row find their end soon; of more of them, in shorter ones. */
+/** The length up to which three successive repetitions finish quickly; more of them need shorter texts. */
 const SHORT = 128;
 const MAX_STEPS = SHORT ** 3 / 6;
 const REPEATS_GROUP = /\)[*+{]/;
-/** An escape or a class, in which nothing repeats; or a repetition of no fixed length. */
+/** An escape or a class, without a repetition; or a repetition of variable length. */
 const REPETITION = /\\.|\[(?:\\.|[^\]\\])*\]|[*+]|\{\d+,\d*\}/gs;
 
-/** The longest text that the platform's engine may have: repetitions share it in so many ways. */
+/**
+ * Returns the longest text for the platform's engine, whose steps grow with the ways in which
+ * repetitions share it.
+ */
 function longestNative(source: string): number {
   const repetitions = (source.match(REPETITION) ?? []).filter((one) => /^[*+{]/.test(one)).length;
   if (repetitions === 0) return Number.POSITIVE_INFINITY;
-  // The engine tries a pattern without an anchor at every place.
+  // The engine tries an unanchored pattern at every position.
   const ways = repetitions + (source.startsWith("^") ? 0 : 1);
   let steps = MAX_STEPS;
   for (let one = 2; one <= ways; one += 1) steps *= one;
@@ -21,14 +24,14 @@ function longestNative(source: string): number {
 }
 
 /**
- * A pattern of an operator's schema, matched against what callers send. The platform's engine is quick with
- * most texts, and takes time beyond all bounds where a pattern repeats a repetition or a text is long: there
- * RE2 matches, as far as it can read the pattern.   AGTP-API §13.2
+ * A pattern of an operator's schema, matched against callers' texts. The platform's engine is fast
+ * for most texts, but takes unbounded time if a pattern nests repetitions or a text is long; then
+ * RE2 matches, if it supports the pattern.   AGTP-API §13.2
  */
 class TextPattern {
   readonly #native: RegExp;
   readonly #longestNative: number;
-  /** Made for the first text that needs it; undefined: RE2 cannot read it. */
+  /** Compiled for the first text that needs it; its `regex` is undefined if RE2 rejects the pattern. */
   #linear: { readonly regex: LinearRegex | undefined } | undefined;
 
   constructor(source: string, flags: string) {
@@ -41,7 +44,7 @@ class TextPattern {
     return linear === undefined ? this.#native.test(text) : linear.test(text);
   }
 
-  /** The key that the validator tells patterns apart by. */
+  /** Returns the key by which the validator distinguishes patterns. */
   toString(): string {
     return this.#native.toString();
   }
@@ -55,7 +58,7 @@ class TextPattern {
   }
 }
 
-/** The engine, for the validator; its code names it. */
+/** The regular expression engine for the validator, whose generated code refers to it by name. */
 export const textPattern: RegExpEngine = Object.assign(
   (source: string, flags: string) => new TextPattern(source, flags),
   { code: "textPattern" },

@@ -1,4 +1,4 @@
-/** The formats of URIs, IRIs, references to them and templates of them, in time linear in the text. */
+/** The formats of URIs, IRIs, their references and URI templates, in time linear in the text. */
 import { isIpv6Address } from "./name-formats.ts";
 
 const UNRESERVED_AND_SUB = "A-Za-z0-9\\-._~%!$&'()*+,;=";
@@ -13,7 +13,7 @@ function planeRange(plane: number, from: number): string {
   return `${code(from)}-${code(0xfffd)}`;
 }
 
-/** The first character that does not belong into a part. */
+/** The patterns of the first invalid character of each part. */
 interface Strangers {
   readonly name: RegExp;
   readonly userinfo: RegExp;
@@ -69,7 +69,7 @@ function isReference(text: string, strangers: Strangers): boolean {
   const [beforeFragment, fragment] = divide(text, "#");
   const [whole, query] = divide(beforeFragment, "?");
   if (strangers.fragment.test(fragment) || strangers.query.test(query)) return false;
-  // A colon in the first segment ends a scheme.
+  // A colon in the first segment ends the scheme.
   const [scheme, hierarchy] = hasScheme(whole) ? divide(whole, ":") : [undefined, whole];
   if (scheme !== undefined && !SCHEME.test(scheme)) return false;
   if (!hierarchy.startsWith("//")) return !strangers.path.test(hierarchy);
@@ -89,7 +89,7 @@ function isAuthority(text: string, strangers: Strangers): boolean {
   return isIpv6Address(literal) || IP_FUTURE.test(literal);
 }
 
-/** Divides a text at the first of a character. */
+/** Splits a text at the first occurrence of a character. */
 function divide(text: string, character: string): readonly [string, string] {
   const at = text.indexOf(character);
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
@@ -98,7 +98,7 @@ function divide(text: string, character: string): readonly [string, string] {
 const NO_LITERAL = /[\0-\x20\x7f-\x9f"<>\\^`{|}]|\p{Surrogate}|%(?![0-9a-f]{2})/iu;
 const NO_VARIABLE = /[^a-z0-9_.%]|^\.|\.\.|\.$|^$|%(?![0-9a-f]{2})/i;
 
-/** `URI-Template` of RFC 6570 §2, whose erratum 6937 lets an apostrophe be a literal. */
+/** `URI-Template` of RFC 6570 §2, with an apostrophe as a literal by erratum 6937. */
 export function isUriTemplate(text: string): boolean {
   const [first = "", ...rest] = text.split("{");
   return !NO_LITERAL.test(first) && rest.every(isExpressionThenLiteral);

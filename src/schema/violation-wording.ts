@@ -1,7 +1,7 @@
 /**
- * Violations in words. Callers make the same mistakes over and over, and wording them and writing them
- * as JSON cost more than finding them: what was said last is kept, within bounds, so that a 422 costs
- * no more than an answer.   AGTP-API §13.2
+ * Words violations. Callers repeat the same mistakes, and wording and encoding them costs more than
+ * finding them, so the last results are cached within bounds, and a 422 costs no more than an
+ * answer.   AGTP-API §13.2
  */
 import { flatText } from "../base/kept-text.ts";
 import {
@@ -17,7 +17,7 @@ import {
 
 const { isKept, openingOf, sentenceOf, textOf: violationText } = WordedViolation;
 
-/** Members are named by callers too, who shall not fill the memory with them. */
+/** The maximum number of cached errors, since callers choose the members' names. */
 const MAX_KEPT = 1024;
 const MAX_KEPT_LENGTH = 128;
 const MAX_KEPT_TEXT_LENGTH = 2048;
@@ -27,7 +27,7 @@ interface Worded {
   readonly violation: SchemaViolation;
 }
 
-/** Words errors, of whichever schemas; an error like the one before at its place is not worded anew. */
+/** Creates the wording of errors, for any schema; an error like the last one at its place is reused. */
 export function createWording(): Wording {
   const said = new Map<string, Worded>();
   const wordUndeclared = createUndeclaredWording();
@@ -52,10 +52,10 @@ interface UndeclaredMember {
   readonly violation: WordedViolation;
 }
 
-/** Few, since most come once: each takes the place of another, and no table has to be searched for it. */
+/** Direct-mapped: a new entry overwrites the old one in its slot, so lookups never probe. */
 const UNDECLARED_SLOTS = 64;
 
-/** Words members that no schema declares, by the names that were sent. */
+/** Words undeclared members by the names that were sent. */
 function createUndeclaredWording(): (error: SchemaError, name: string) => SchemaViolation {
   const slots = new Array<UndeclaredMember | undefined>(UNDECLARED_SLOTS).fill(undefined);
   return (error, name) => {
@@ -82,10 +82,10 @@ function isSameError(one: SchemaError, other: SchemaError): boolean {
   );
 }
 
-/** Lists of a schema, as in `enum`, are the same array in every error about it. */
+/** Compares by identity, since a schema's lists, as in `enum`, are the same array in each error. */
 function haveSameParameters({ keyword, params: one }: SchemaError, other: SchemaError): boolean {
   const { params } = other;
-  // The most common error; to go through its only member costs more than all else here.
+  // The most common error; iterating over its only member would cost more than the rest.
   if (keyword === "required") return one["missingProperty"] === params["missingProperty"];
   for (const name in one) if (one[name] !== params[name]) return false;
   return true;
@@ -93,9 +93,9 @@ function haveSameParameters({ keyword, params: one }: SchemaError, other: Schema
 
 interface ViolationReport {
   readonly violations: readonly SchemaViolation[];
-  /** The first of them, as a sentence. */
+  /** The first violation as a sentence. */
   readonly message: string;
-  /** The members `message` and `details` of an error as JSON, without its braces. */
+  /** The members `message` and `details` of an error as JSON, without braces. */
   readonly text: string;
 }
 
@@ -105,17 +105,17 @@ const NOTHING_SAID: ViolationReport = {
   text: '"message":"the input is not valid","details":{"errors":[]}',
 };
 
-/** By the violation they begin with; a report is forgotten with it. */
+/** Reports by their first violation, and dropped with it. */
 const reports = new WeakMap<SchemaViolation, KeptReport>();
 
-/** A report that is kept, and how far its text goes up to the end of each violation. */
+/** A cached report, with the end of each violation in its text. */
 interface KeptReport extends ViolationReport {
   readonly ends: readonly number[];
 }
 
 /**
- * Reports violations; a report like the one before that began so is not put together anew, and one that
- * begins with the same violations only as far as it differs.
+ * Reports violations. An equal report is reused, and one that starts with the same violations is
+ * built only from the first difference.
  */
 export function reportViolations(violations: readonly SchemaViolation[]): ViolationReport {
   const [first] = violations;
@@ -146,7 +146,7 @@ function keepReport(first: SchemaViolation, { violations, message, text }: Viola
   reports.set(first, { violations, message: flatText(message), text: flatText(text), ends });
 }
 
-/** The number of violations that both lists begin with. */
+/** Returns the number of equal violations at the start of both lists. */
 function countSame(one: readonly SchemaViolation[], other: readonly SchemaViolation[]): number {
   const most = Math.min(one.length, other.length);
   let same = 0;

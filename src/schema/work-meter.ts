@@ -1,19 +1,22 @@
 /**
- * The cost of checking a value by a schema, paid for before the work is done: it keeps a hostile schema from
- * judging one value for minutes.
+ * Meters the cost of checking a value by a schema before the work is done, so that a hostile schema
+ * cannot take minutes for one value.
  */
 import type { LinearRegex } from "./linear-regex.ts";
 
-/** A check costs more than it may; a fault of the schema together with the value. */
+/** Thrown if a check exceeds its budget; a fault of schema and value together. */
 export class WorkExceeded extends Error {}
 
 const NANOSECONDS_PER_UNIT = 25;
 const CALL_COST = 16;
 const ITEM_COST = 8;
-/** Members are sorted and written. */
+/** Higher than for items, since members are sorted and written. */
 const MEMBER_COST = 64;
 
-/** The units that a check may still cost; one is some 25 ns. Work that grows with the value is paid for first. */
+/**
+ * The remaining units of a check, of some 25 ns each. Work that grows with the value is paid for in
+ * advance.
+ */
 export class WorkMeter {
   #left: number;
 
@@ -26,13 +29,13 @@ export class WorkMeter {
     this.#left -= units;
   }
 
-  /** Makes sure that so much could be spent. */
+  /** Throws unless this many units remain. */
   demand(units: number): void {
     if (units > this.#left) throw new WorkExceeded("the check takes too long");
   }
 }
 
-/** Spends for the whole of a value, before it is written out to be compared with others. */
+/** Spends the cost of writing out a value for a comparison. */
 export function weigh(value: unknown, meter: WorkMeter): void {
   const pending: unknown[] = [value];
   while (pending.length > 0) {
@@ -46,8 +49,8 @@ export function weigh(value: unknown, meter: WorkMeter): void {
 }
 
 /**
- * Tells whether a pattern matches. Nearly always that takes a step a character and no more, so the
- * time is measured; what it could take at worst must be there before, and is all that it costs.
+ * Tells whether a pattern matches. Mostly this takes one step a character, so the actual time is
+ * charged; the worst case must be affordable in advance, and is the most that is charged.
  */
 export function testMetered(regex: LinearRegex, text: string, meter: WorkMeter): boolean {
   const worst = CALL_COST + text.length * regex.size;
