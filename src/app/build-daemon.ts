@@ -11,6 +11,7 @@ import { THE_SERVER } from "../base/task-queue.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import type { TlsIdentity } from "../server/listener.ts";
+import type { Intermediates } from "../server/peer-certificate.ts";
 import { loadHttpTls, loadTlsIdentity } from "../server/tls-identity.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
@@ -53,6 +54,8 @@ interface ProcessPlace {
   readonly servesHttp: boolean;
   /** Returns the 48 octets that all processes share. */
   readonly ticketKeys: () => Buffer;
+  /** The intermediate certificates that any of the processes verified. */
+  readonly intermediates: Intermediates;
   /** Returns this process's share of a bound of the whole daemon. */
   shareOf(bound: number): number;
 }
@@ -142,8 +145,8 @@ export async function buildDaemon(
     return { kind: "refused", problems: found };
   }
   const { fingerprint256 } = tls;
-  const keys = place === undefined ? {} : { ticketKeys: place.ticketKeys() };
-  const identity = { ...tls.identity, ...keys };
+  const shared = place && { ticketKeys: place.ticketKeys(), intermediates: place.intermediates };
+  const identity = { ...tls.identity, ...shared };
   const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
 }

@@ -17,8 +17,8 @@ interface TrustBase {
 /** The last certificate of a path that is valid so far. */
 interface PathEnd {
   readonly certificate: X509Certificate;
-  /** The number of CAs in the path. */
-  readonly authorities: number;
+  /** The CAs in the path, that of the client first. */
+  readonly authorities: readonly X509Certificate[];
   /** When the first certificate of the path expires. */
   readonly notAfter: number;
 }
@@ -64,7 +64,7 @@ export function findPath(
 ): PathEnd | CertificateFault {
   const checked = checkClient(client, now);
   if ("fault" in checked) return checked;
-  const start: PathEnd = { certificate: client, authorities: 0, notAfter: checked.notAfter };
+  const start: PathEnd = { certificate: client, authorities: [], notAfter: checked.notAfter };
   if (isPinned(client, anchors)) return start;
   const ends = [start];
   const unvisited = new Set([...anchors, ...others]);
@@ -98,11 +98,11 @@ function extendPath(
   issuer: X509Certificate,
   { isAnchor, now }: { readonly isAnchor: boolean; readonly now: number },
 ): PathEnd | CertificateFault {
-  const checked = checkIssuer(issuer, { authorities, isAnchor }, now);
+  const checked = checkIssuer(issuer, { authorities: authorities.length, isAnchor }, now);
   if ("fault" in checked) return checked;
   return {
     certificate: issuer,
-    authorities: authorities + 1,
+    authorities: [...authorities, issuer],
     notAfter: Math.min(notAfter, checked.notAfter),
   };
 }

@@ -14,12 +14,28 @@ import { publicKeyOf } from "./ed25519.ts";
 /** The maximum number of certificates that a client may send, its own included. */
 export const MAX_CHAIN_LENGTH = 8;
 
+/** A verified certificate, with the certificates between it and its trust anchor. */
+interface VerifiedClient {
+  readonly certificate: ClientCertificate;
+  readonly intermediates: readonly X509Certificate[];
+}
+
 /** Verifies a chain as it was sent, the client's own certificate first, at the given time. */
 export function verifyClientCertificate(
   chain: readonly Buffer[],
   anchors: readonly X509Certificate[],
   now: number,
 ): ClientCertificate | CertificateFault {
+  const verified = verifyClientChain(chain, anchors, now);
+  return "fault" in verified ? verified : verified.certificate;
+}
+
+/** The same, with the intermediate certificates that the path needed. */
+export function verifyClientChain(
+  chain: readonly Buffer[],
+  anchors: readonly X509Certificate[],
+  now: number,
+): VerifiedClient | CertificateFault {
   if (chain.length > MAX_CHAIN_LENGTH) {
     return { fault: `came with more than ${MAX_CHAIN_LENGTH - 1} others` };
   }
@@ -33,7 +49,11 @@ export function verifyClientCertificate(
     others.filter((other) => other !== undefined),
     { anchors, now },
   );
-  return "fault" in path ? path : readClientCertificate(client, path.notAfter);
+  if ("fault" in path) return path;
+  const certificate = readClientCertificate(client, path.notAfter);
+  // The last one is the anchor.
+  const intermediates = path.authorities.slice(0, -1);
+  return "fault" in certificate ? certificate : { certificate, intermediates };
 }
 
 function readClientCertificate(

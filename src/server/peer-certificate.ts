@@ -3,7 +3,7 @@
  * does not understand Agent Certificates, so every chain is verified here. `[tls] client_auth` decides which peers
  * are admitted.   AGTP-CERT "Agent Certificate Profile"
  */
-import { createHash, type X509Certificate } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { recentlyUsed } from "../base/recently-used.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
@@ -12,7 +12,7 @@ import type { ClientCertificate } from "../identity/client-certificate.ts";
 import {
   MAX_CHAIN_LENGTH,
   readTrustAnchors,
-  verifyClientCertificate,
+  verifyClientChain,
 } from "../identity/client-certificate-verification.ts";
 import type { TlsConfig } from "../identity/identity-sections.ts";
 
@@ -24,6 +24,8 @@ export interface PeerRules {
   readonly clientAuth: TlsConfig["clientAuth"];
   /** A PEM bundle of trust anchors. */
   readonly clientCa: string | undefined;
+  /** Those of the whole daemon; the check keeps its own unless given. */
+  readonly intermediates?: Intermediates;
 }
 
 type PeerVerdict =
@@ -35,53 +37,83 @@ export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
 export const NO_CERTIFICATE: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
+const REMEMBERED_INTERMEDIATES = 256;
 
 /** Builds the check; undefined if no client certificates are requested. */
 export function createPeerCheck(
-  { clientAuth, clientCa }: PeerRules,
+  { clientAuth, clientCa, intermediates = new Intermediates() }: PeerRules,
   clock: () => number = Date.now,
 ): PeerCheck | undefined {
   if (clientAuth === "none") return undefined;
-  const verify = createVerifier(readTrustAnchors(clientCa ?? ""));
-  const shown = new ShownChains();
+  const verify = createVerifier(readTrustAnchors(clientCa ?? ""), intermediates);
   return (socket) => {
-    const chain = shown.whole(readChain(socket), socket.isSessionReused());
+    const chain = readChain(socket, intermediates);
     if (chain.length === 0) {
       if (clientAuth === "optional") return NO_CERTIFICATE;
       return { kind: "refused", reason: "the peer showed no certificate" };
     }
     const result = verify(chain, clock());
-    if (!("fault" in result)) {
-      shown.note(chain);
-      return { kind: "admitted", identity: { certificate: result } };
-    }
+    if (!("fault" in result)) return { kind: "admitted", identity: { certificate: result } };
     const reason = `the certificate ${result.fault}`;
     if (clientAuth === "required") return { kind: "refused", reason };
     return { kind: "admitted", identity: { certificateFault: reason } };
   };
 }
 
-/**
- * Verified chains by their leaf certificate. In a resumed session TLS has only the leaf, whose key the peer proved
- * when the session began; the intermediates come from here, if the chain had any. Session tickets issued under other
- * trust anchors are not accepted.
- */
-class ShownChains {
-  readonly #chains = recentlyUsed<readonly Buffer[]>(REMEMBERED_CHAINS);
+/** An intermediate certificate, with the names by which paths are found. */
+type Intermediate = Pick<X509Certificate, "raw" | "subject" | "issuer">;
 
-  note(chain: readonly Buffer[]): void {
-    if (chain.length > 1) this.#chains.set(digestOf(chain.slice(0, 1)), chain);
+/**
+ * The intermediate certificates of verified chains. In a resumed session TLS has only the client's own certificate,
+ * whose key the peer proved when the session began; the certificates between it and its anchor come from here. A
+ * process of several hears of those that the others verified, since it resumes their sessions, too.
+ */
+export class Intermediates {
+  readonly #known = recentlyUsed<Intermediate>(REMEMBERED_INTERMEDIATES);
+  readonly #onNew: (certificate: Buffer) => void;
+
+  constructor(onNew: (certificate: Buffer) => void = () => {}) {
+    this.#onNew = onNew;
   }
 
-  whole(chain: readonly Buffer[], isResumed: boolean): readonly Buffer[] {
-    return isResumed ? (this.#chains.get(digestOf(chain)) ?? chain) : chain;
+  /** Remembers a verified intermediate certificate, and passes on a new one. */
+  note(certificate: X509Certificate): void {
+    if (this.#add(certificate)) this.#onNew(certificate.raw);
+  }
+
+  /** Adds the DER of one that another process verified. */
+  add(der: Buffer): void {
+    this.#add(new X509Certificate(der));
+  }
+
+  /** Completes the chain of a client's own certificate by issuers' names; whether it is valid is verified later. */
+  chainOf(client: X509Certificate): readonly Buffer[] {
+    const chain: Intermediate[] = [client];
+    for (const { issuer } of chain) {
+      for (const [key, known] of this.#known.entries()) {
+        if (chain.length === MAX_CHAIN_LENGTH) break;
+        if (known.subject !== issuer || chain.includes(known)) continue;
+        this.#known.get(key);
+        chain.push(known);
+      }
+    }
+    return chain.map(({ raw }) => raw);
+  }
+
+  #add({ raw, subject, issuer }: X509Certificate): boolean {
+    const key = digestOf([raw]);
+    if (this.#known.get(key) !== undefined) return false;
+    this.#known.set(key, { raw, subject, issuer });
+    return true;
   }
 }
 
 /** Returns the peer's certificates, leaf first; at most one more than is allowed. */
-function readChain(socket: TLSSocket): readonly Buffer[] {
+function readChain(socket: TLSSocket, intermediates: Intermediates): readonly Buffer[] {
   const chain: Buffer[] = [];
   let certificate: X509Certificate | undefined = socket.getPeerX509Certificate();
+  if (certificate !== undefined && socket.isSessionReused())
+    return intermediates.chainOf(certificate);
   while (certificate !== undefined && chain.length <= MAX_CHAIN_LENGTH) {
     chain.push(certificate.raw);
     certificate = certificate.issuerCertificate;
@@ -95,7 +127,7 @@ interface VerifiedChain {
 }
 
 /** Caches verified chains only, so that invalid ones cannot fill the cache. */
-function createVerifier(anchors: readonly X509Certificate[]) {
+function createVerifier(anchors: readonly X509Certificate[], intermediates: Intermediates) {
   const verified = recentlyUsed<VerifiedChain>(REMEMBERED_CHAINS);
   return (chain: readonly Buffer[], now: number): ClientCertificate | CertificateFault => {
     const key = digestOf(chain);
@@ -103,10 +135,15 @@ function createVerifier(anchors: readonly X509Certificate[]) {
     // If the clock was set back, the certificate may be not yet valid again.
     const isValid = known && now >= known.verifiedAt && now <= known.certificate.notAfter;
     if (isValid) return known.certificate;
-    const result = verifyClientCertificate(chain, anchors, now);
-    if ("fault" in result) verified.delete(key);
-    else verified.set(key, { certificate: result, verifiedAt: now });
-    return result;
+    const result = verifyClientChain(chain, anchors, now);
+    if ("fault" in result) {
+      verified.delete(key);
+      return result;
+    }
+    const { certificate } = result;
+    verified.set(key, { certificate, verifiedAt: now });
+    for (const intermediate of result.intermediates) intermediates.note(intermediate);
+    return certificate;
   };
 }
 

@@ -12,6 +12,7 @@ import { openServerState } from "../../src/app/server-state.ts";
 import type { Paced } from "../../src/base/paced.ts";
 import type { Problem } from "../../src/base/problem.ts";
 import { THE_SERVER } from "../../src/base/task-queue.ts";
+import { Intermediates } from "../../src/server/peer-certificate.ts";
 import { openDaemon } from "../support/daemon.ts";
 
 const DISCOVER = "AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n";
@@ -54,6 +55,7 @@ function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["plac
     },
     servesHttp: true,
     ticketKeys: () => Buffer.alloc(48),
+    intermediates: new Intermediates(),
     shareOf: (bound) => bound,
   };
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -7,7 +7,11 @@ import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { issueAgentCertificate, makeAgentCa } from "../../src/identity/certificate-authority.ts";
 import { SendBudget } from "../../src/server/connection-limits.ts";
 import { createListener, type Listener, type TlsIdentity } from "../../src/server/listener.ts";
-import { createPeerCheck, type PeerRules } from "../../src/server/peer-certificate.ts";
+import {
+  createPeerCheck,
+  Intermediates,
+  type PeerRules,
+} from "../../src/server/peer-certificate.ts";
 import { makeCertificate, type TestCertificate } from "../support/certificate.ts";
 import { connectRaw, type RawClient } from "../support/daemon.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -68,14 +72,17 @@ interface TestListener {
   connect(options?: object): Promise<RawClient>;
 }
 
-async function open(rules: Partial<PeerRules>): Promise<TestListener> {
+async function open(
+  rules: Partial<PeerRules>,
+  ticketKeys: Buffer = randomBytes(48),
+): Promise<TestListener> {
   const refused: [string, string][] = [];
   const identityOf = (changes: Partial<PeerRules>): TlsIdentity => ({
     ...{ ...server, clientAuth: "required", clientCa: ca },
     ...changes,
   });
   const listener = createListener({
-    identity: identityOf(rules),
+    identity: { ...identityOf(rules), ticketKeys },
     limits: LIMITS,
     sendBudget: new SendBudget(LIMITS),
     dispatcher,
@@ -271,6 +278,34 @@ describe("a listener that asks for certificates, and a session that is resumed",
       }
     },
   );
+
+  it("is the agent that began it at another process, once that has told of the intermediate CA", async () => {
+    const ticketKeys = randomBytes(48);
+    const told: Buffer[] = [];
+    const here = new Intermediates();
+    const first = await open(
+      { intermediates: new Intermediates((der) => told.push(der)) },
+      ticketKeys,
+    );
+    const second = await open({ intermediates: here }, ticketKeys);
+    const session = await sessionOf(first.connect, agent);
+    await sessionOf(first.connect, agent);
+    expect(told).toHaveLength(1);
+    expect(await askAs(await second.connect({ ...agent, session }))).toBeUndefined();
+    for (const der of told) here.add(der);
+    const resumed = await second.connect({ ...agent, session });
+    expect(resumed.socket.isSessionReused()).toBe(true);
+    expect((await askAs(resumed))?.["certificate"]?.["agent"]?.["agentId"]).toBe(AGENT_ID);
+  });
+
+  it("is found whatever else clients show, as long as only what led to an anchor is remembered", async () => {
+    const told: Buffer[] = [];
+    const { connect } = await open({ intermediates: new Intermediates((der) => told.push(der)) });
+    const namesake = pki.make("namesake", { subject: "ca", extensions: CA_EXTENSIONS }).cert;
+    const session = await sessionOf(connect, { ...agent, cert: agent.cert + namesake });
+    expect(told).toHaveLength(1);
+    expect(await askAs(await connect({ ...agent, session }))).toBeDefined();
+  });
 
   it("is nobody where it began with nobody", async () => {
     const { connect } = await open({ clientAuth: "optional" });

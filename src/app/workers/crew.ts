@@ -15,6 +15,7 @@ import type { SharedState } from "../../state/sharing/shared-state.ts";
 import type { DaemonOptions } from "../build-daemon.ts";
 import type { HttpPorts } from "../serving.ts";
 import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
+import { PassedIntermediates } from "./shared-intermediates.ts";
 import { type Takings, UntoldTakings } from "./shared-rates.ts";
 import { WorkerWatch } from "./worker-watch.ts";
 
@@ -63,6 +64,7 @@ export class Crew {
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Every running process, including those that do not serve yet. */
   readonly #processes = new Set<WorkerProcess>();
+  readonly #intermediates = new PassedIntermediates();
   /** Replacements that do not serve yet. */
   readonly #beginning = new Set<Promise<unknown>>();
   /** The present or last work with all workers. */
@@ -177,6 +179,13 @@ export class Crew {
           if (other !== member) other.untold.pass(takings);
         }
       },
+      intermediate: (der: string) => {
+        const others = [...this.#processes].filter((other) => other !== process);
+        this.#intermediates.pass(
+          der,
+          others.map(({ link }) => link),
+        );
+      },
       has: (connections: number) => this.#options.onCounted(member, connections),
     });
     void shared.serve(process.link, node);
@@ -188,6 +197,7 @@ export class Crew {
     const isLead = number === 1;
     const said = await this.#ask(process, {
       ...{ configPath, host, port, isLead, seat: { number, of: this.count }, ...order() },
+      intermediates: this.#intermediates.list,
       logLevel: log.logger.level as BeginOrder["logLevel"],
     });
     if (said.kind === "refused") {

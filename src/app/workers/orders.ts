@@ -19,6 +19,8 @@ export interface BeginOrder extends HttpPorts {
   readonly boundPort: number;
   /** 48 octets in base64. */
   readonly ticketKeys: string;
+  /** The intermediate certificates that other workers verified, each as DER in base64. */
+  readonly intermediates: readonly string[];
 }
 
 /** The answer of a worker that serves, or the problems that prevent it. */

@@ -35,6 +35,7 @@ import type {
   WholeFacts,
   WorkerStatus,
 } from "./orders.ts";
+import { shareIntermediates } from "./shared-intermediates.ts";
 import { shareRates } from "./shared-rates.ts";
 
 /** Serves a parent until it orders the end, then ends the process. */
@@ -75,6 +76,7 @@ class Worker {
     this.#channel = channel;
     this.#order = order;
     this.#ticketKeys = Buffer.from(order.ticketKeys, "base64");
+    const intermediates = shareIntermediates(channel.link, order.intermediates);
     const { configPath, host, port, logLevel, isLead } = order;
     this.#options = {
       ...{ configPath, env, log: createLog(logLevel, openStdout()) },
@@ -84,6 +86,7 @@ class Worker {
         openState: (config, watch) => openWorkerState(channel.link, config, watch),
         servesHttp: isLead,
         ticketKeys: () => this.#ticketKeys,
+        intermediates,
         shareOf: (bound) => shareOf(bound, order.seat),
       },
     };

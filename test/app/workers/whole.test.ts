@@ -8,6 +8,7 @@ import { stateCommand } from "../../../src/programs/state/command.ts";
 import { createDaemon, type RawClient, type TestDaemon } from "../../support/daemon.ts";
 import { createDeployment, endpointFile, type TestDeployment } from "../../support/deployment.ts";
 import { ALICE } from "../../support/hosted-agents.ts";
+import { CA_EXTENSIONS, CLIENT_EXTENSIONS, OpensslPki } from "../../support/openssl-pki.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, recordOf, walkChain } from "../../support/records.ts";
 import { runIn } from "../../support/terminal.ts";
@@ -80,6 +81,30 @@ describe("two workers", () => {
     const ticket = await session;
     for (let count = 0; count < 3; count += 1) {
       const next = await daemon.connect({ session: ticket });
+      expect(next.socket.isSessionReused()).toBe(true);
+      pids.add(await pidOf(next));
+    }
+    expect(pids.size).toBe(2);
+  });
+
+  it("resumes on another worker a session whose client has its certificate of an intermediate CA", async () => {
+    const pki = new OpensslPki();
+    onTestFinished(() => pki.remove());
+    const ca = pki.make("root", { extensions: CA_EXTENSIONS }).cert;
+    const issuer = pki.make("ca", { issuer: "root", extensions: CA_EXTENSIONS }).cert;
+    const { cert, key } = pki.make("client", { issuer: "ca", extensions: CLIENT_EXTENSIONS });
+    const shown = { cert: cert + issuer, key };
+    const tls = { client_auth: "required", client_ca: "ca.pem" };
+    const certified = await openWorkers(2, { tls }, { "ca.pem": ca });
+    const first = await certified.connect(shown);
+    const session = new Promise<Buffer>((resolve) => {
+      first.socket.once("session", resolve);
+    });
+    const pids = new Set([await pidOf(first)]);
+    // The parent has heard of the CA by the first answer, and the other worker by the second.
+    for (let turn = 0; turn < 2; turn += 1) await control(certified, "nodes");
+    for (let count = 0; count < 3; count += 1) {
+      const next = await certified.connect({ ...shown, session: await session });
       expect(next.socket.isSessionReused()).toBe(true);
       pids.add(await pidOf(next));
     }
