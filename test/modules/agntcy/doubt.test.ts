@@ -197,10 +197,12 @@ describe("an agent's server that repeats the credentials it was shown", () => {
 describe("fifty callers at a time", () => {
   it("all have their runs", async () => {
     const server = await openAcp();
-    const { daemon } = await openHosted(server);
+    const { daemon } = await openHosted(server, {
+      tables: { limits: { handler_timeout_ms: 100_000 } },
+    });
     const replies = await Promise.all(
       Array.from({ length: 50 }, async () =>
-        askThrough(await daemon.connect())(MAYA, execute({ wait_seconds: 14 })),
+        askThrough(await daemon.connect())(MAYA, execute({ wait_seconds: 90 })),
       ),
     );
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
