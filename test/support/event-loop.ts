@@ -43,3 +43,30 @@ export async function longestTurnOf(work: () => Promise<unknown>): Promise<numbe
   isOver = true;
   return longest;
 }
+
+/** A clock that goes on until it is stopped. */
+interface LoopClock {
+  readonly ms: number;
+  stop(): void;
+}
+
+const TICK_MS = 10;
+/** A longer time between two ticks is the machine's: nothing here could have used it. */
+const LONGEST_MS = 100;
+
+/** Starts a clock that stands still while the machine, or a long turn of the loop, keeps timers waiting. */
+export function startLoopClock(): LoopClock {
+  let ms = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    ms += Math.min(now - last, LONGEST_MS);
+    last = now;
+  }, TICK_MS);
+  return {
+    get ms() {
+      return ms;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
