@@ -136,7 +136,8 @@ describe("a drain", () => {
     await client.closed();
     expect((await daemon.outcome).code).toBe(0);
     expect(performance.now() - begun).toBeGreaterThan(150);
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    // Otherwise it is waited for ten seconds.
+    expect(performance.now() - begun).toBeLessThan(9_000);
     expect(daemon.log.map(({ event }) => event)).toContain("handler-aborted");
   });
 
