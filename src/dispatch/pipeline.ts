@@ -2,7 +2,7 @@
  * Takes one request through the gates, its handler and the stamp, without any socket: a request goes
  * in, a response comes out. Synchronous work is measured as a slice of the loop, charged to its payer.
  *
- *   answer    reads credentials, the one wait before the gates
+ *   answer    reads credentials, and waits a moment where the view is outdated: the waits before the gates
  *     #answerMeasured   measures the time, and holds the answer until a new session is stored
  *       #admit   runs the arrival gates: identity and toll, gates 00 to 05
  *         #serve  runs the request gates, 06 to 17; inner dispatches (#dispatch) start here, behind their own gates
@@ -17,6 +17,7 @@ import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-syntax.ts";
+import { createLeaseWait, type LeaseWait } from "../state/lease-wait.ts";
 import type { Attributor } from "../state/records/ledger.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { ViewLease } from "../state/state.ts";
@@ -83,7 +84,7 @@ export interface PipelineParts {
   readonly deadlines: Deadlines;
   readonly time: LoopTime;
   readonly idempotency: IdempotencyRegister;
-  readonly view: Pick<ViewLease, "catchUp">;
+  readonly view: Pick<ViewLease, "isFresh" | "catchUp">;
   readonly approvals: Pick<Approvals, "keepOutcome">;
   readonly observer: Observer;
 }
@@ -106,11 +107,13 @@ export class Pipeline {
   readonly #services: InvokeServices;
   readonly #callHandler: CallHandler;
   readonly #answerOnce: AnswerOnce;
+  readonly #awaitLease: LeaseWait;
 
   constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
     const { directory, observer, idempotency, view, deadlines } = parts;
     this.#parts = parts;
     this.#gates = gates;
+    this.#awaitLease = createLeaseWait(view);
     this.#lookUp = lookUp;
     this.#stamp = createStamp({ ...parts, supportedMethods });
     this.#services = {
@@ -130,10 +133,11 @@ export class Pipeline {
     const { observer, tokens, delegations } = this.#parts;
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
-    if (reading === undefined) {
+    const waiting = reading === undefined ? this.#awaitLease() : reading.then(this.#awaitLease);
+    if (waiting === undefined) {
       return this.#answerMeasured(exchange, this.#askOutsider, true);
     }
-    return reading.then(
+    return waiting.then(
       () => this.#answerMeasured(exchange, this.#askOutsider, false),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
