@@ -48,7 +48,7 @@ const OPTIONS = {
   },
   "--governance-zone <zone>": { help: "where it may act", default: USUAL_ZONE },
   "--trust-tier <tier>": { help: "1, 2 or 3", default: "2", words: TRUST_TIERS },
-  "--verification-path <path>": "how its identity was verified",
+  "--verification-path <path>": { help: "how its identity was verified", default: "org-asserted" },
   "--agent-key [file]": "a key of its own, made if need be; default .agtp/keys/NAME.pem",
   "--out-dir <dir>": { help: "where the two files go", default: "agents" },
 } as const;

@@ -129,6 +129,17 @@ describe("agtp-keys genesis", () => {
     });
   });
 
+  // AGTP "Agent Genesis": tier 1 needs a verification path
+  it("names the verification path that is meant where none is given, and writes it", async () => {
+    const program = makeKeysProgram();
+    await program.run("signing");
+    await program.run("genesis", ...LAUREN, "--trust-tier", "1");
+    const genesis = JSON.parse(program.read("agents/lauren.genesis.json"));
+    expect(genesis).toMatchObject({ trust_tier: 1, verification_path: "org-asserted" });
+    const { out } = await program.run("genesis", "--help");
+    expect(out).toMatch(/--verification-path <path>[^-]*org-asserted/);
+  });
+
   it("makes the agent a key of its own, or takes the one that is there", async () => {
     const program = makeKeysProgram();
     await program.run("signing");
