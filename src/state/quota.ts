@@ -209,9 +209,13 @@ export class Holdings {
   ): boolean {
     if (wanted.rank !== undefined || holdings.size < most) return false;
     if (this.#isLenient(wanted)) return false;
-    let count = 0;
-    for (const key of holdings.keys()) if (rankOf(key) === undefined) count += 1;
-    return count >= most;
+    // Of very many that are kept, mostly the first may go already.
+    let spare = holdings.size - most;
+    for (const key of holdings.keys()) {
+      if (rankOf(key) !== undefined) spare -= 1;
+      if (spare < 0) return false;
+    }
+    return true;
   }
 
   /** An existing item may always grow. */

@@ -124,6 +124,18 @@ describe("Holdings", () => {
     }
   });
 
+  it("look at one of all that may go, where as many as may be are there, for one that never goes", () => {
+    const holdings = new Holdings({ all: 1_000 });
+    for (let index = 0; index < 1_000; index += 1) holdings.set(`${index}`, "a", 10);
+    const looked = new Set<string>();
+    const surplus = holdings.surplus({ owner: "b", characters: 10, rank: undefined }, (key) => {
+      looked.add(key);
+      return 0;
+    });
+    expect(surplus).toEqual(["0"]);
+    expect([...looked]).toEqual(["0"]);
+  });
+
   it("refuse nothing, where the quota says so, and let go what may", () => {
     const quota = { ...QUOTA, refusesNothing: true };
     expect(hold({ a: 3, b: 3 }, {}, quota)("a")).toEqual([]);
