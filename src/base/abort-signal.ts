@@ -1,9 +1,9 @@
 /**
- * `AbortSignal`, for declarations that others compile: theirs, wherever it comes from, and what it
- * has at least where they have none.
+ * `AbortSignal` for published declarations: the compiling program's own type, or the necessary
+ * members if it has none.
  */
 
-/** The platform's own, if the program that is compiled knows one. */
+/** The platform's type, if the compiling program has one. */
 export type CallSignal = typeof globalThis extends { AbortSignal: { prototype: infer T } }
   ? T
   : LeastSignal;

@@ -1,16 +1,16 @@
 /**
- * Hosts and addresses: how they stand in a URI, and those that mean something by themselves, this
- * machine's own and those that belong to a link, to nobody or to many.   RFC 6890, RFC 3986 §3.2.2
+ * Hosts and addresses: their form in URIs, and special-purpose addresses such as loopback,
+ * link-local, unspecified and multicast.   RFC 6890, RFC 3986 §3.2.2
  */
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { relative } from "node:path";
 
-/** 127.0.0.0/8 and ::1 in any spelling; no name. */
+/** Tells whether a text is an address of 127.0.0.0/8, or ::1 in any spelling; names are not. */
 export function isLoopbackAddress(text: string): boolean {
   return isAmong(text, LOOPBACK);
 }
 
-/** Tells whether no service can have an address, or only the one where a cloud keeps credentials. */
+/** Tells whether no service can have an address, or only a cloud's metadata service with credentials. */
 export function isNobodysAddress(text: string): boolean {
   return isAmong(text, NOBODYS);
 }
@@ -20,7 +20,7 @@ function isAmong(text: string, subnets: readonly Subnet[]): boolean {
   if (family === 0) return false;
   const list = new BlockList();
   for (const [net, prefix, kind] of subnets) list.addSubnet(net, prefix, kind);
-  // The block list knows no zones: `::1%lo` is `::1`.
+  // The block list does not support zones: `::1%lo` is `::1`.
   return list.check(text.replace(/%.*$/, ""), family === 6 ? "ipv6" : "ipv4");
 }
 
@@ -37,7 +37,7 @@ const NOBODYS_IPV4: readonly Subnet[] = [
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
   ["224.0.0.0", 3, "ipv4"],
-  // Where three clouds keep theirs, which is no address of a link.
+  // The metadata services of three clouds, which have no link-local address.
   ["100.100.100.200", 32, "ipv4"],
   ["192.0.0.192", 32, "ipv4"],
   ["168.63.129.16", 32, "ipv4"],
@@ -49,18 +49,18 @@ const NOBODYS: readonly Subnet[] = [
   ["::", 128, "ipv6"],
   ["fe80::", 10, "ipv6"],
   ["ff00::", 8, "ipv6"],
-  // The same of three clouds in IPv6.
+  // The metadata services of three clouds in IPv6.
   ["fd00:ec2::254", 128, "ipv6"],
   ["fd20:ce::254", 128, "ipv6"],
   ["fd00:c1::a9fe:a9fe", 128, "ipv6"],
 ];
 
-/** The same addresses of IPv4 as a translator reaches them.   RFC 6052 §2.1 */
+/** Returns the NAT64 form of an IPv4 subnet.   RFC 6052 §2.1 */
 function throughNat64([net, prefix]: Subnet): Subnet {
   return [`64:ff9b::${net}`, NAT64_PREFIX + prefix, "ipv6"];
 }
 
-/** 127.0.0.0/8 and ::1 in any spelling, and localhost; every other name may be anywhere. */
+/** Tells whether a host is an address of 127.0.0.0/8, ::1 or localhost; other names may be anywhere. */
 export function isLoopbackHost(host: string): boolean {
   return isIP(host) === 0 ? host.toLowerCase() === "localhost" : isLoopbackAddress(host);
 }
@@ -68,7 +68,7 @@ export function isLoopbackHost(host: string): boolean {
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
-/** The network that one host chooses its addresses from: an IPv4 address, or an IPv6 /64. */
+/** Returns the network within which one host can choose its address: an IPv4 address, or an IPv6 /64. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const mapped = address.slice(address.lastIndexOf(":") + 1);
@@ -81,26 +81,26 @@ export function networkOf(address: string): string {
   return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
 }
 
-/** An IPv4 address at the end stands for two groups. */
+/** Splits an IPv6 text into groups; an IPv4 address at the end counts as two. */
 function groupsOf(text: string): readonly string[] {
   if (text === "") return [];
   return text.split(":").flatMap((group) => (isIPv4(group) ? ["v4", "v4"] : group.toLowerCase()));
 }
 
-/** A host; an address of IPv6 has brackets. */
+/** Formats a host for a URL, with brackets around an IPv6 address. */
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** A host and its port; a port that goes without saying, or is not known, is left out. */
+/** Formats host and port, without a port that is the default or unknown. */
 export function urlAuthority(host: string, port: number, usual?: number): string {
   return port === usual || port === 0 ? urlHost(host) : `${urlHost(host)}:${port}`;
 }
 
-/** The least that a system with such sockets takes. */
+/** The smallest limit of the platforms that have such sockets. */
 const MAX_OCTETS = 103;
 
-/** The path in its shorter form. Throws where none is short enough. */
+/** Returns the shorter form of a socket's path. Throws if none is short enough. */
 export function socketAddress(path: string): string {
   const near = relative(process.cwd(), path);
   const shorter = near.length > 0 && near.length < path.length ? near : path;
@@ -109,17 +109,17 @@ export function socketAddress(path: string): string {
   throw new Error(`the path of a socket is at most ${MAX_OCTETS} octets long, this has ${length}`);
 }
 
-/** The target of a request to a proxy, which a server has to understand as well.   RFC 9112 §3.2.2 */
+/** The absolute-form of a request target, which servers must accept as well as proxies.   RFC 9112 §3.2.2 */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 interface AddressedTarget {
-  /** Undefined in origin-form. */
+  /** The authority; undefined in origin-form. */
   readonly authority: string | undefined;
-  /** The rest without it. */
+  /** The target without the authority. */
   readonly relative: string;
 }
 
-/** Takes the authority off a target in absolute-form. */
+/** Splits the authority off an absolute-form target. */
 export function readAuthority(target: string): AddressedTarget {
   const found = ABSOLUTE.exec(target);
   return { authority: found?.[1], relative: target.slice(found?.[0].length ?? 0) };

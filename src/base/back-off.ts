@@ -1,20 +1,17 @@
-/**
- * Pauses: between one attempt and the next, between the beats of work that is done again and again,
- * and between reports that come too often.
- */
+/** Pauses between attempts, between beats of periodic work, and between frequent reports. */
 
-/** Pauses that double. */
+/** A pause that doubles up to a limit. */
 export interface BackOff {
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
-/** The pause after so many attempts. */
+/** Returns the pause after this number of attempts. */
 export function pauseAfter(attempts: number, { firstMs, longestMs }: BackOff): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(attempts, 1) - 1, 20));
 }
 
-/** Resolves with true after so long, with false once the signal aborts; keeps no process alive. */
+/** Resolves to true after the time, or to false once the signal aborts; does not keep the process alive. */
 export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -30,7 +27,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
-/** Work that is done again and again: after so long, or as soon as it is woken. */
+/** Periodic work, which runs at intervals and when it is woken. */
 export class Pulse {
   readonly #everyMs: number;
   readonly #beat: () => Promise<void>;
@@ -39,24 +36,24 @@ export class Pulse {
   #wake: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
 
-  /** `beat` never rejects. */
+  /** Takes a `beat` that never rejects. */
   constructor(everyMs: number, beat: () => Promise<void>) {
     this.#everyMs = everyMs;
     this.#beat = beat;
   }
 
-  /** Begins with a rest. */
+  /** Starts with a pause. */
   start(): void {
     this.#running = this.#run();
   }
 
-  /** Ends the rest, or the one that comes next. */
+  /** Ends the current pause, or the next one during a beat. */
   wake(): void {
     this.#isAwake = true;
     this.#wake();
   }
 
-  /** Resolves once the beat that is under way is over. */
+  /** Stops; resolves once the running beat is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.wake();
@@ -87,7 +84,7 @@ export class Pulse {
 
 const QUIET_MS = 1_000;
 
-/** The report, at most once a second. */
+/** Limits a report to once a second. */
 export function quietened<Details extends readonly unknown[]>(
   report: (...details: Details) => void,
 ): (...details: Details) => void {

@@ -1,19 +1,19 @@
 /**
- * Reads a file that an operator wrote, whatever it turns out to be: a directory, a device, a huge
- * or a binary file is a fault in words, never an exception and never a hang.
+ * Reads an operator's file safely: a directory, a device, a huge or a binary file is a fault in
+ * words, never an exception or a hang.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { codeOf } from "./thrown.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-/** The text of a file, or why there is none. */
+/** The text of a file, or its fault. */
 export type FileText =
   | { readonly text: string; readonly fault?: undefined }
   | { readonly text?: undefined; readonly fault: string };
 
-/** The fault of a file that this user may not read. */
+/** The fault of an unreadable file. */
 export const PERMISSION_FAULT = "must be readable, permission denied";
-/** The remedy of it, as the hint of a problem. */
+/** Its remedy, as a problem's hint. */
 export const WAY_TO_READ =
   "it is for the user that agtpd runs as: chown it, or start agtpd as its owner";
 
@@ -25,14 +25,17 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ["EISDIR", "must be a file, is a directory"],
 ]);
 
-/** The octets of a file, or why there are none. */
+/** The octets of a file, or its fault. */
 type FileBytes =
   | { readonly bytes: Uint8Array; readonly fault?: undefined }
   | { readonly bytes?: undefined; readonly fault: string };
 
-/** Longer files have octets of their own. */
+/** The length up to which a file is read into the shared buffer. */
 const SCRATCH_LENGTH = 64 * 1024;
-/** Octets that become text at once: thousands of buffers would each be a thing to collect. */
+/**
+ * A shared buffer for octets that are decoded at once, since thousands of buffers would burden the
+ * garbage collector.
+ */
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_LENGTH);
 
 /** Reads a regular file as UTF-8; a byte order mark is dropped. */
@@ -43,16 +46,16 @@ export function readBoundedFile(path: string, maxBytes: number): FileText {
   return text === undefined ? { fault: "must be UTF-8 text" } : { text };
 }
 
-/** Reads a regular file as it is. */
+/** Reads a regular file as octets. */
 export function readBoundedBytes(path: string, maxBytes: number): FileBytes {
   return readBounded(path, maxBytes, undefined);
 }
 
-/** The octets lie in `room` where they fit. */
+/** Reads a file into `room` if it fits. */
 function readBounded(path: string, maxBytes: number, room: Buffer | undefined): FileBytes {
   let descriptor: number | undefined;
   try {
-    // Without O_NONBLOCK, opening a FIFO would wait for somebody to write to it.
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(descriptor);
     if (status.isDirectory()) return { fault: "must be a file, is a directory" };
@@ -71,7 +74,7 @@ function readBounded(path: string, maxBytes: number, room: Buffer | undefined): 
   }
 }
 
-/** As much of the file as there was when its size was looked at. */
+/** Reads up to the size that the file had when it was opened. */
 function fill(room: Buffer, descriptor: number, size: number): Uint8Array {
   let length = 0;
   while (length < size) {
@@ -82,7 +85,7 @@ function fill(room: Buffer, descriptor: number, size: number): Uint8Array {
   return room.subarray(0, length);
 }
 
-/** All of a file that says of no size: one that is begun just now, or one of /proc, which may be without end. */
+/** Reads a file that reports no size, such as one just created or one of /proc, which may be endless. */
 function readUnsized(descriptor: number, maxBytes: number): FileBytes {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -95,13 +98,13 @@ function readUnsized(descriptor: number, maxBytes: number): FileBytes {
   }
 }
 
-/** Describes a `node:fs` error in words. */
+/** Describes an error of `node:fs`. */
 export function describeFileError(error: unknown): string {
   const code = codeOf(error);
   return FAULTS.get(code) ?? `cannot be read (${code === "" ? "invalid path" : code})`;
 }
 
-/** The fault of a path that should be a directory; undefined: it is one. */
+/** Returns the fault of a path that should be a directory; undefined for a directory. */
 export function findDirectoryFault(path: string): string | undefined {
   try {
     return statSync(path).isDirectory() ? undefined : "must be a directory";
@@ -110,7 +113,7 @@ export function findDirectoryFault(path: string): string | undefined {
   }
 }
 
-/** Tells whether there is a file at a path; a path that cannot be looked at has none. */
+/** Tells whether a path is a file; false if it cannot be examined. */
 export function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
@@ -119,7 +122,7 @@ export function isFile(path: string): boolean {
   }
 }
 
-/** The octets of an open file from a position on, as many as there are. */
+/** Reads from an open file at a position, up to the end of the file. */
 export function readAt(file: number, position: number, length: number): Buffer {
   const octets = Buffer.alloc(length);
   return octets.subarray(0, readSync(file, octets, 0, length, position));

@@ -1,21 +1,21 @@
 /**
- * One signal for several reasons to stop: signals of others, and time. `AbortSignal.any` is not
- * used for it: on Node 20 a timeout that it joins never fires once it was collected as garbage, and
- * every signal that lasts keeps a trace of each one that it was ever joined with.
+ * Combines several reasons to stop, other signals and time, into one signal. `AbortSignal.any` is
+ * not used: on Node 20 a timeout that it combines never fires once it is garbage collected, and a
+ * long-lived signal leaks a trace of each signal that it was combined into.
  */
 import { setMaxListeners } from "node:events";
 
-/** The causes that end something. */
+/** The reasons to stop. */
 export interface Ends {
   readonly signals: readonly AbortSignal[];
-  /** Counted from the beginning; 0 is over at once. */
+  /** The time from the start; 0 stops at once. */
   readonly timeoutMs?: number;
 }
 
-/** The longest that a timer of the platform waits; beyond it, one would not wait at all. */
+/** The platform's longest timer; a longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** Works as long as nothing ends it; the work hears of it and answers as it likes. */
+/** Runs work with a signal that aborts at the first reason to stop; the work's result counts. */
 export async function within<T>(
   ends: Ends,
   work: (signal: AbortSignal) => Promise<T> | T,
@@ -28,12 +28,15 @@ export async function within<T>(
   }
 }
 
-/** Any number may follow a signal that lasts. Not 0: Node 20 takes a signal with that for no emitter. */
+/**
+ * Lifts the listener limit of a long-lived signal. Not 0, since Node 20 then rejects the signal as
+ * no emitter.
+ */
 export function allowManyListeners(signal: AbortSignal): void {
   setMaxListeners(Number.POSITIVE_INFINITY, signal);
 }
 
-/** Starts counting when it is made; clear it, whatever the work came to. */
+/** Starts when it is created, and must be cleared in any case. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #signals: readonly AbortSignal[];
@@ -63,17 +66,17 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** True when time ended it. */
+  /** True if the time caused the end. */
   get isTimeOver(): boolean {
     return this.#isTimeOver;
   }
 
-  /** From now on only the signals end it. */
+  /** Stops the timer, so that only the signals can end it. */
   stopClock(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Nothing ends it any more. */
+  /** Releases the timer and the signals. */
   clear(): void {
     this.stopClock();
     for (const signal of this.#signals) signal.removeEventListener("abort", this.#follow);
@@ -92,9 +95,7 @@ export class Deadline {
   };
 }
 
-/**
- * Resolves like a promise, or to "aborted" as soon as the signal fires; a later result is dropped.
- */
+/** Resolves like the promise, or to "aborted" as soon as the signal fires; a later result is dropped. */
 export async function raceAbort<T>(
   promise: Promise<T>,
   signal: AbortSignal,
@@ -109,7 +110,7 @@ export async function raceAbort<T>(
   try {
     return await Promise.race([promise, aborted]);
   } catch (error) {
-    // Work that gives up because it was told to has not failed.
+    // Work that was told to stop has not failed.
     if (signal.aborted) return "aborted";
     throw error;
   } finally {

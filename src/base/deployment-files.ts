@@ -1,7 +1,7 @@
 /**
- * The files of one kind in a directory of the deployment, in an order that is the same on every
- * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
- * plain file, is a problem. Nothing here throws for what is on the disk.
+ * The files of one kind in a directory of the deployment, in the same order on every machine.
+ * Symbolic links are followed within the directory; one that leads out, and anything but a plain
+ * file, is a problem. Nothing throws because of the disk's content.
  */
 import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -12,43 +12,43 @@ import type { Problem } from "./problem.ts";
 import { codeOf } from "./thrown.ts";
 
 export interface ConfigPlace {
-  /** Directory of agtp-server.toml; every relative path was resolved against it. */
+  /** The directory of agtp-server.toml, against which relative paths are resolved. */
   readonly directory: string;
-  /** The configuration file, absolute. */
+  /** The configuration file, as an absolute path. */
   readonly file: string;
 }
 
 export interface FilesLocation {
-  /** The deployment directory, absolute. */
+  /** The deployment directory, as an absolute path. */
   readonly directory: string;
-  /** Absolute, or relative to the deployment directory. */
+  /** The directory, absolute or relative to the deployment directory. */
   readonly dir: string;
-  /** The name it has when nobody configured one. */
+  /** The default name of the directory. */
   readonly defaultDir: string;
-  /** The problem when a directory of that name is absent; undefined: none. */
+  /** The problem if the default directory is absent; undefined for none. */
   readonly absence?: string;
   readonly suffix: string;
-  /** True to look into directories below. */
+  /** True to include subdirectories. */
   readonly recursive: boolean;
 }
 
 interface DeploymentFile {
-  /** Relative to the deployment directory, with forward slashes. */
+  /** The path relative to the deployment directory, with forward slashes. */
   readonly file: string;
   readonly text: string;
 }
 
-/** The files that could be read, and what is wrong with the others. */
+/** The readable files, and the problems of the others. */
 export interface DeploymentFiles {
   readonly files: readonly DeploymentFile[];
   readonly problems: readonly Problem[];
 }
 
 const MAX_BYTES = 1_048_576;
-/** Listed at once. */
+/** The number of directory entries per step. */
 const ENTRIES_OF_STEP = 256;
 
-/** Reads every file of the kind; names that begin with a dot are passed over. */
+/** Reads the files of the kind; names that begin with a dot are skipped. */
 export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
   return atOnce(readingFiles(location));
 }
@@ -79,30 +79,33 @@ class Listing {
   readonly #location: FilesLocation;
   readonly #start: string;
   readonly #root: string | undefined;
-  /** Real paths, so that a link to a directory above does not lead round in circles. */
+  /** Visited directories by real path, so that a link to a parent causes no cycle. */
   readonly #visited = new Set<string>();
 
   constructor(location: FilesLocation) {
     this.#location = location;
     this.#start = resolve(location.directory, location.dir);
-    // A directory that was configured outside the deployment is its own boundary.
+    // A configured directory outside the deployment is its own boundary.
     const isInside = isWithin(resolve(location.directory), this.#start);
     this.#root = realPath(isInside ? location.directory : this.#start);
   }
 
-  /** Relative to the deployment directory. */
+  /** Returns a path relative to the deployment directory. */
   nameOf(path: string): string {
     return relativePath(this.#location.directory, path);
   }
 
-  /** Adds the files of the directory that is asked for; not of the whole file system, which takes long. */
+  /**
+   * Adds the files of the requested directory; refuses the root of the file system, which would
+   * take too long.
+   */
   *walkAll(): Paced<void> {
     const start = this.#start;
     if (!this.#location.recursive || dirname(start) !== start) yield* this.walk(start);
     else this.problems.push(this.#problem(start, "must be a directory of its own, is the root"));
   }
 
-  /** Adds the files of a directory, and of those below it. */
+  /** Adds the files of a directory and its subdirectories. */
   *walk(directory: string): Paced<void> {
     const real = realPath(directory);
     if (real !== undefined && !this.#checkInside(directory, real)) return;
@@ -150,7 +153,7 @@ class Listing {
     const { suffix, recursive } = this.#location;
     const isNamed = path.endsWith(suffix);
     if (!isNamed && !recursive) return;
-    // A file that is no link lies in its directory, which was checked: 130 ms of CPU less for 10,000 files.
+    // A file that is no link lies in its checked directory: 130 ms less CPU for 10,000 files.
     if (entry.isFile()) {
       if (isNamed) this.paths.push(path);
       return;

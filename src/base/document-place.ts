@@ -1,44 +1,44 @@
 /**
- * A value of a document, and where it stands. Each reader answers with what it read, or with nothing and
- * a fault, so that one pass over a document finds everything that is wrong with it. Files of operators,
- * manifests of agents and those of servers are all read here, in the same words.
+ * A value of a document with its place. Each reader method returns the value, or nothing and
+ * reports a fault, so that one pass finds every fault of a document. Operators' files, agents'
+ * manifests and servers' manifests are all read with it, and so have the same messages.
  */
 import { suggest } from "./close-matches.ts";
 import { type DocumentStyle, TOML_STYLE } from "./document-style.ts";
 import type { Problem } from "./problem.ts";
 import { isTable, type TomlTable } from "./toml-document.ts";
 
-/** A place in a file that problems point at. */
+/** A place in a file, for problems. */
 export interface Place {
-  /** Relative to the deployment directory. */
+  /** The path relative to the deployment directory. */
   readonly file: string;
-  /** Dotted key or JSON Pointer, "" for the root. */
+  /** The dotted key or JSON Pointer, "" for the root. */
   readonly key: string;
 }
 
-/** The words for a fault at a place. */
+/** A fault at a place. */
 export interface Remark extends Problem {
-  /** The clause of a specification that says so. */
+  /** The clause of a specification that it violates. */
   readonly clause: string;
 }
 
-/** The list that remarks go to, and their style. */
+/** The collector of remarks, and the style of messages. */
 export interface DocumentReader {
   readonly style: DocumentStyle;
-  /** Takes in a remark; false: nobody reads any more. */
+  /** Reports a remark; false if further ones are ignored. */
   report(remark: Remark): boolean;
 }
 
 type Position = Place & { readonly name: string; readonly clause: string };
 
 interface RecordsOptions {
-  /** The keys that a record may have; without them any key is fine. */
+  /** The permitted keys; any key without them. */
   readonly known?: readonly string[];
   readonly most?: number;
 }
 
 export class DocumentPlace implements Place {
-  /** Undefined where there is none. */
+  /** The value; undefined if absent. */
   readonly value: unknown;
   readonly file: string;
   readonly key: string;
@@ -55,27 +55,27 @@ export class DocumentPlace implements Place {
     this.#reader = reader;
   }
 
-  /** null says no more than absence, where a member may be absent. */
+  /** True for absence and for null, which mean the same for an optional member. */
   get isAbsent(): boolean {
     return this.value === undefined || this.value === null;
   }
 
-  /** The place itself, for reading what may be absent. */
+  /** Returns this place if it is present, for reading an optional value. */
   get optional(): this | undefined {
     return this.isAbsent ? undefined : this;
   }
 
-  /** Judges this place by another clause. */
+  /** Returns this place with another clause for its remarks. */
   under(clause: string): DocumentPlace {
     return new DocumentPlace(this.value, { ...this.#position, clause }, this.#reader);
   }
 
-  /** The names of the members, in the order of the document. */
+  /** The names of the members, in document order. */
   get names(): readonly string[] {
     return Object.keys(this.members);
   }
 
-  /** The members; none where the value has none. */
+  /** The members; empty if the value is no object. */
   get members(): TomlTable {
     return isTable(this.value) ? this.value : {};
   }
@@ -84,7 +84,7 @@ export class DocumentPlace implements Place {
     return !this.at(name).isAbsent;
   }
 
-  /** A member, under whichever of its names it is there; faults use the first. */
+  /** Returns a member, by the first of its names that is present; faults use the first name. */
   at(name: string | readonly string[]): DocumentPlace {
     const { members } = this;
     const names = typeof name === "string" ? [name] : name;
@@ -101,18 +101,18 @@ export class DocumentPlace implements Place {
     this.#report({ message, hint });
   }
 
-  /** Records what is no fault, but should be looked at. */
+  /** Reports a warning. */
   warn(message: string, hint?: string): undefined {
     this.#report({ message, hint, severity: "warning" });
   }
 
-  /** Records a fault of something inside, which was found without coming by. */
+  /** Reports a fault of an inner value that was found without reading it here. */
   failBelow(key: string, message: string, hint?: string): void {
     const { file, clause } = this;
     this.#reader.report({ file, clause, key: this.key + key, message, hint });
   }
 
-  /** A text that is not blank. */
+  /** Reads a non-blank text. */
   text(): string | undefined {
     const { value } = this;
     const { longestText, text } = this.#style;
@@ -121,12 +121,12 @@ export class DocumentPlace implements Place {
     return isLong ? this.fail(`is too long, expected ${text}`) : this.#expect(text);
   }
 
-  /** `true` or `false`. */
+  /** Reads `true` or `false`. */
   flag(): boolean | undefined {
     return typeof this.value === "boolean" ? this.value : this.#expect("true or false");
   }
 
-  /** A finite number of at least `min` and at most `max`. */
+  /** Reads a finite number from `min` to `max`. */
   number(min: number, max: number): number | undefined {
     const { value } = this;
     if (typeof value === "number" && value >= min && value <= max) return value;
@@ -149,7 +149,7 @@ export class DocumentPlace implements Place {
     return value.map((item: unknown, index) => this.#below(item, index));
   }
 
-  /** The places of an array's texts, each of which is there once. */
+  /** Returns the places of an array's texts, without duplicates. */
   textItems(): readonly DocumentPlace[] {
     const seen = new Set<string>();
     return (this.items(this.#style.texts) ?? []).filter((item) => {
@@ -162,19 +162,19 @@ export class DocumentPlace implements Place {
     });
   }
 
-  /** Texts without duplicates; absent is empty. */
+  /** Reads an array of texts without duplicates; empty if absent. */
   texts(): readonly string[] {
     return (this.optional?.textItems() ?? []).map(({ value }) => String(value));
   }
 
-  /** An object. Its keys are checked against the known ones; without them any key is fine. */
+  /** Reads an object, and checks its keys if `known` is given. */
   record(known?: readonly string[]): this | undefined {
     if (!isTable(this.value)) return this.#expect(this.#style.record);
     if (known !== undefined) this.#checkNames(known);
     return this;
   }
 
-  /** The objects of an array; absent is empty. What is no object is a fault, and left out. */
+  /** Reads the objects of an array; empty if absent. Other items are faults and left out. */
   records({ known, most = Number.POSITIVE_INFINITY }: RecordsOptions = {}): DocumentPlace[] {
     const items = this.optional?.items(this.#style.describeRecords(this.name)) ?? [];
     if (items.length > most) {
@@ -184,7 +184,7 @@ export class DocumentPlace implements Place {
     return items.flatMap((item) => item.record(known) ?? []);
   }
 
-  /** An object of texts as its entries, in order; absent is empty. */
+  /** Reads an object of texts as entries, in order; empty if absent. */
   textEntries(): readonly (readonly [string, string])[] {
     const record = this.optional?.record();
     return (record?.names ?? []).flatMap((name): (readonly [string, string])[] => {
@@ -225,16 +225,16 @@ export class DocumentPlace implements Place {
   }
 }
 
-/** A hostile file may be wrong in a hundred thousand places; nobody reads that many problems. */
+/** The maximum number of problems, since a hostile file may have a hundred thousand. */
 const MAX_PROBLEMS = 200;
 
 interface DocumentOptions {
   readonly style?: DocumentStyle;
-  /** Problems that somebody reads. */
+  /** The maximum number of problems that are read. */
   readonly most?: number;
 }
 
-/** The root of a document, or a part of it, whose faults become problems of its file. */
+/** Returns the root of a document or a part of it; faults become problems of its file. */
 export function documentAt(
   value: unknown,
   { file, key }: Place,

@@ -1,27 +1,27 @@
-/** The words by which messages name places and values in documents of a kind. */
+/** The wording of messages about documents of a kind. */
 import { escapeToken, joinIndex, joinKey } from "./dotted-key.ts";
 import { clip, describeValue, isRecord, quoteValue } from "./json-value.ts";
 
-/** The words of one kind of document. */
+/** The style of one kind of document. */
 export interface DocumentStyle {
   readonly keyOf: (parent: string, token: string | number) => string;
-  /** The message about a value that is not what was expected. */
+  /** Words the fault of an unexpected value. */
   readonly fault: (value: unknown, expected: string) => string;
   readonly describeRepeated: (text: string) => string;
-  /** The expectation of an array of objects under a name. */
+  /** Words the expectation of an array of objects with this name. */
   readonly describeRecords: (name: string) => string;
   readonly text: string;
   readonly texts: string;
   readonly list: string;
   readonly record: string;
   readonly longestText: number;
-  /** True if null reads as if it were not there: generated documents have it. */
+  /** True if null counts as absence, as in generated documents. */
   readonly isNullAbsent: boolean;
   readonly quotesWords: boolean;
   readonly suggestsWords: boolean;
 }
 
-/** Files of operators. */
+/** The style of operators' files. */
 export const TOML_STYLE: DocumentStyle = {
   keyOf: (parent, token) =>
     typeof token === "number" ? joinIndex(parent, token) : joinKey(parent, token),
@@ -38,10 +38,10 @@ export const TOML_STYLE: DocumentStyle = {
   suggestsWords: true,
 };
 
-/** Documents in JSON, whose places are JSON Pointers. */
+/** The style of JSON documents, with JSON Pointers. */
 export const JSON_STYLE: DocumentStyle = {
   ...TOML_STYLE,
-  // A hostile member's name may have megabytes.
+  // Clipped, since a hostile name may have megabytes.
   keyOf: (parent, token) => `${parent}/${escapeToken(clip(String(token), 128))}`,
   fault: (value, expected) => `${describeValue(value)}, expected ${expected}`,
   describeRepeated: (text) => `${quoteValue(text)} is listed twice`,
@@ -52,7 +52,7 @@ export const JSON_STYLE: DocumentStyle = {
   suggestsWords: false,
 };
 
-/** The beginning of a message about a TOML value. */
+/** Describes a TOML value, for the start of a message. */
 export function describeToml(value: unknown): string {
   if (value instanceof Date) return "is a date";
   return isRecord(value) ? "is a table" : describeValue(value);

@@ -1,7 +1,7 @@
 /**
- * Durations and moments as callers write them: seconds, a number with a unit (`24h`, `7d`), or
- * ISO 8601 (`P7D`, `PT36H`); an RFC 3339 timestamp, or how long from now.   AGTP "PROPOSE", "DELEGATE",
- * "ESCALATE", "SUSPEND", "NOTIFY"
+ * Durations and times as callers write them: seconds, a number with a unit (`24h`, `7d`) or ISO
+ * 8601 (`P7D`, `PT36H`); and an RFC 3339 timestamp, or a duration from now.   AGTP "PROPOSE",
+ * "DELEGATE", "ESCALATE", "SUSPEND", "NOTIFY"
  */
 import { readTimestamp } from "./timestamp.ts";
 
@@ -10,7 +10,7 @@ const SHORT = /^(\d{1,9})\s*(s|m|h|d|w)$/i;
 const ISO_8601 =
   /^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9})S)?)?$/;
 
-/** Seconds that a requested duration stands for; undefined when it stands for none. */
+/** Returns the seconds of a requested duration; undefined if it is invalid. */
 export function readDuration(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isFinite(value) && value > 0 ? value : undefined;
   if (typeof value !== "string") return undefined;
@@ -28,7 +28,7 @@ function positive(seconds: number): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** The granted part of a requested duration: whole seconds, and one at least. */
+/** Limits a requested duration to whole seconds, at least one. */
 export function grantDuration(
   requested: number | undefined,
   { usual, most }: { readonly usual: number; readonly most: number },
@@ -36,11 +36,11 @@ export function grantDuration(
   return Math.max(1, Math.floor(Math.min(requested ?? usual, most)));
 }
 
-/** The accepted forms of a moment, for messages. */
+/** The accepted forms of a time, for messages. */
 export const MOMENT_FORMS: string =
   "an RFC 3339 timestamp with its zone, or a duration such as PT1H, 24h or a number of seconds";
 
-/** Milliseconds since the epoch; undefined for what is no moment. */
+/** Reads a time, in milliseconds since the epoch; undefined if it is invalid. */
 export function readMoment(written: unknown, now: number): number | undefined {
   const seconds = readDuration(written);
   if (seconds !== undefined) return now + seconds * 1000;

@@ -1,6 +1,6 @@
-/** Events of `text/event-stream`, in any chunks.   HTML "Server-sent events" */
+/** Parses `text/event-stream` in chunks of any size.   HTML "Server-sent events" */
 
-/** An event with the fields that it was sent with. */
+/** An event with its fields as sent. */
 export interface StreamEvent {
   readonly event?: string;
   readonly data?: string;
@@ -8,32 +8,35 @@ export interface StreamEvent {
   readonly retry?: number;
 }
 
-/** Nothing is kept but the event that is not complete. */
+/** Parses events; keeps only the incomplete one. */
 export class EventReader {
   readonly #mend: (line: string) => string;
-  /** The beginning of a line. */
+  /** The incomplete line. */
   #rest = "";
-  /** A CR has ended a line; the LF that may follow is its other half. */
+  /** True after a CR, which a LF may complete. */
   #isBehindCr = false;
   #event: StreamEvent = {};
 
-  /** Lines are mended before they are read. */
+  /** Takes a function that is applied to each line before it is parsed. */
   constructor(mend: (line: string) => string = (line) => line) {
     this.#mend = mend;
   }
 
-  /** The characters that are kept. */
+  /** The number of kept characters. */
   get length(): number {
     const { event = "", data = "" } = this.#event;
     return this.#rest.length + event.length + data.length;
   }
 
-  /** The events that are complete with a chunk, to be taken to the last one; one without data is none. */
+  /**
+   * Returns the events that a chunk completes, which must be iterated to the end; one without data
+   * is dropped.
+   */
   push(chunk: string): Iterable<StreamEvent> {
     if (chunk === "") return [];
     const text = this.#isBehindCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
     this.#isBehindCr = chunk.endsWith("\r");
-    // The rest of earlier chunks, which may be of one character each, is not looked at again.
+    // Earlier chunks, possibly of one character each, are not scanned again.
     if (/[\r\n]/.test(text)) return this.#take(text);
     this.#rest += text;
     return [];

@@ -1,6 +1,7 @@
 /**
- * Numbers in JSON that a double does not keep: an integer that is read and written again is another one, one beyond all
- * doubles is null, and no reader is told. Fractions are rounded, which is no more than they say.   RFC 8259 §6
+ * Numbers in JSON that a double cannot hold: an integer that is parsed and written again becomes
+ * another one, and one beyond the range of doubles becomes null, silently. Fractions are only
+ * rounded.   RFC 8259 §6
  */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
@@ -8,20 +9,20 @@ import { endOfText, isDigit, MINUS, QUOTE, SMALL_E } from "./json-octets.ts";
 import { isRecord, isStructure, parseJson } from "./json-value.ts";
 import { noteSource, shareEncoded, sourceOf } from "./kept-text.ts";
 
-/** A safe integer may have as many digits; one that is lost has no fewer. */
+/** The minimum number of digits of an inexact integer; a safe one may also have this many. */
 const DIGITS = 16;
 const INTEGER = /^-?\d{16,}$/;
-/** The characters that a number has behind its first digit. */
+/** The characters of a number after its first digit. */
 const OF_NUMBERS: ReadonlySet<number> = new Set(Buffer.from("0123456789.eE+-"));
 
 interface LostNumber {
   readonly token: string;
-  /** Its octets. */
+  /** The offset of its first octet. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The numbers that would not be kept, in order. Not by a regular expression: a text of megabytes overflows its stack. */
+/** Finds the inexact numbers, in order. A regular expression would overflow the stack on megabytes. */
 function* lostNumbers(octets: Buffer): Generator<LostNumber> {
   for (let at = 0; at < octets.length; at += 1) {
     if (octets[at] === QUOTE) at = endOfText(octets, at + 1);
@@ -38,12 +39,12 @@ function* lostNumbers(octets: Buffer): Generator<LostNumber> {
   }
 }
 
-/** In either case. */
+/** Tells whether an octet is e or E. */
 function isSmallE(octet = 0): boolean {
   return (octet | 0x20) === SMALL_E;
 }
 
-/** Tells whether a number of JSON, as it is written, would not be kept. */
+/** Tells whether a JSON number as written would be changed. */
 export function isLostNumber(token: string): boolean {
   const number = Number(token);
   if (!Number.isFinite(number)) return true;
@@ -51,22 +52,22 @@ export function isLostNumber(token: string): boolean {
   return BigInt(token) !== writtenInteger(number);
 }
 
-/** The integer that a double is written as: the fewest digits that read as it, then zeros. It may have others itself. */
+/**
+ * Returns the integer as which a double is written: its shortest digits, then zeros. Its exact
+ * value may differ.
+ */
 function writtenInteger(number: number): bigint {
   const [digits = "", exponent = "0"] = String(number).split("e+");
   const [whole = "", fraction = ""] = digits.split(".");
   return BigInt(whole + fraction.padEnd(Number(exponent), "0"));
 }
 
-/** Tells whether JSON, and a value that was read of it, has a number that would not be kept. */
+/** Tells whether a JSON text, given with its parsed value, has an inexact number. */
 export function hasLostNumbers(octets: Uint8Array, value: unknown): boolean {
   return mayHaveLost(octets, value) && lostNumbers(asBuffer(octets)).next().done !== true;
 }
 
-/**
- * The numbers of JSON that would not be kept, as they are written, by what they are read as; undefined: all are that
- * `value` has, which was read of it.
- */
+/** Finds the inexact numbers of a JSON text, as written, by parsed value; undefined if there are none. */
 export function findLostNumbers(
   octets: Uint8Array,
   value: unknown,
@@ -84,20 +85,20 @@ function asBuffer(octets: Uint8Array): Buffer {
   return Buffer.from(octets.buffer, octets.byteOffset, octets.length);
 }
 
-/** A power of three digits or more, in whatever text. */
+/** An exponent of three digits or more. */
 const POWER = /\d[Ee][-+]?\d{3}/;
 
-/** Tells whether octets that nobody has read yet are worth a look for such numbers. */
+/** Tells whether unparsed octets may have such numbers. */
 export function seemsToHaveLost(octets: Buffer): boolean {
   return hasDigits(octets) || POWER.test(octets.toString("latin1"));
 }
 
-/** Each request is asked: a look at every sixteenth octet, and at the numbers that were read. */
+/** A quick test for each request: it reads every sixteenth octet, and the parsed numbers. */
 function mayHaveLost(octets: Uint8Array, value: unknown): boolean {
   return hasDigits(octets) || hasInfinite(value);
 }
 
-/** Tells whether there are so many digits in a row. */
+/** Tells whether there are at least `DIGITS` digits in a row. */
 function hasDigits(octets: Uint8Array): boolean {
   for (let at = DIGITS - 1; at < octets.length; at += DIGITS) {
     if (!isDigit(octets[at] ?? 0)) continue;
@@ -110,34 +111,37 @@ function hasDigits(octets: Uint8Array): boolean {
   return false;
 }
 
-/** JSON has no such number: it was read of one that is beyond all doubles. */
+/**
+ * Tells whether a parsed value has an infinite number, which JSON lacks: it was beyond the range of
+ * doubles.
+ */
 function hasInfinite(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (Array.isArray(value)) return value.some(hasInfinite);
   if (!isRecord(value)) return false;
-  // Four times as fast as by a list of its values.
+  // Four times as fast as listing the values.
   for (const name in value) if (hasInfinite(value[name])) return true;
   return false;
 }
 
-/** A number as large is written with an exponent, and is a quantity. */
+/** The size from which numbers are written with an exponent, so that they claim no exact digits. */
 const MANY = 1e21;
 
-/** Says of a number that was read from JSON why it may be another one than was written; undefined: it is not. */
+/** Explains why a parsed number may differ from the written one; undefined if it does not. */
 export function lossOf(number: number): string | undefined {
   if (!Number.isFinite(number)) return "is a number beyond what a double has";
   const isRounded = Number.isInteger(number) && !Number.isSafeInteger(number);
   return isRounded && Math.abs(number) < MANY ? "is an integer beyond 2^53" : undefined;
 }
 
-/** Stands in a text for a number: no text of anybody's has it. */
+/** Marks a text that stands for a number; random, so that no other text contains it. */
 const MARK = `\0${randomBytes(12).toString("hex")} `;
 const MARKED = new RegExp(
   `"${JSON.stringify(MARK).slice(1, -1).replace("\\", "\\\\")}([-+.\\dEe]+)"`,
   "g",
 );
 
-/** JSON with texts in the place of the numbers that would not be kept, for a reader that writes it again. */
+/** Replaces inexact numbers in JSON by marked texts, for a reader that writes it again. */
 export function markLost(octets: Uint8Array): string {
   const json = asBuffer(octets);
   let marked = "";
@@ -149,35 +153,35 @@ export function markLost(octets: Uint8Array): string {
   return marked + json.toString("utf8", done);
 }
 
-/** JSON with the numbers again for which texts stand. */
+/** Restores the numbers of marked texts in JSON. */
 export function restoreLost(json: string): string {
   return json.replace(MARKED, "$1");
 }
 
 const WRITTEN_MARK = Buffer.from(JSON.stringify(MARK).slice(1, -1));
 
-/** Octets of JSON, whole messages of it, with the numbers again. */
+/** Restores the numbers in octets of JSON, which must be whole messages. */
 export function restoreOctets(octets: Uint8Array): Uint8Array {
   const json = asBuffer(octets);
   return json.includes(WRITTEN_MARK) ? Buffer.from(restoreLost(json.toString())) : octets;
 }
 
-/** A value with texts in the place of the numbers that its source has and it has not. */
+/** Returns a value with marked texts for the numbers of its source that it lost. */
 export function markedOf(value: unknown): unknown {
   const json = sourceOf(value);
   return json === undefined ? value : JSON.parse(markLost(Buffer.from(json)));
 }
 
-/** Tells whether texts stand for numbers in a value. */
+/** Tells whether a value contains marked texts. */
 function isMarked(value: unknown): boolean {
   if (typeof value === "string") return value.startsWith(MARK);
   return isStructure(value) && Object.values(value).some(isMarked);
 }
 
 /**
- * Writes JSON again as it is after `change`, numbers that a double does not keep to the digit.
+ * Applies `change` to JSON, with inexact numbers kept to the digit.
  *
- * @param change takes the value, in which texts may stand for numbers
+ * @param change takes the value, in which marked texts may stand for numbers
  */
 export function rewriteExactly(
   octets: Uint8Array,
@@ -187,7 +191,7 @@ export function rewriteExactly(
   return restoreLost(JSON.stringify(change(JSON.parse(markLost(octets))), undefined, indent));
 }
 
-/** The value of JSON in which texts may stand for numbers: it has the numbers, and is sent with their digits. */
+/** Restores the numbers of a value with marked texts; it is later sent with the exact digits. */
 export function readMarked(value: unknown): unknown {
   if (!isMarked(value)) return value;
   const json = restoreLost(JSON.stringify(value));
@@ -195,14 +199,14 @@ export function readMarked(value: unknown): unknown {
   return isStructure(read) ? shareEncoded(read, json) : read;
 }
 
-/** The value of JSON, noted where it has numbers that would not be kept; undefined: it is none. */
+/** Parses JSON and notes its source if it has inexact numbers; undefined for invalid JSON. */
 export function parseNoting(json: string): unknown {
   const value = parseJson(json);
   const isLossy = isStructure(value) && hasLostNumbers(Buffer.from(json), value);
   return isLossy ? noteSource(value, json) : value;
 }
 
-/** A value that is made around another one, with the numbers of that as they were written. */
+/** Builds a value around another one, whose numbers are sent as they were written. */
 export function makeAround<T extends object>(value: unknown, make: (value: unknown) => T): T {
   const made = make(value);
   const json = sourceOf(value);

@@ -1,18 +1,18 @@
-/** Places that owners have between them, by two rules of what is fair. */
+/** Limited places shared among owners, with two rules of fairness. */
 
 import { Tally } from "./tally.ts";
 import type { TaskOwner } from "./task-queue.ts";
 
 /**
- * Places that only so many may have at once, shared by caller: no caller has more than half of them,
- * and the next one goes to the caller with the fewest, of equals to the one that had its last longest ago. The server itself,
- * whose name is empty, is bound by its turn alone.
+ * A limited number of places, shared by caller: no caller holds more than half, and the next place
+ * goes to the caller with the fewest, then to the one served longest ago. The server itself, with
+ * an empty name, may hold more than half.
  */
 export class FairShares {
   readonly #all: number;
   readonly #perOwner: number;
   readonly #held = new Tally();
-  /** When each owner took its last place, the latest of them last. */
+  /** The turn of each owner's last place, latest last. */
   readonly #servedAt = new Map<string, number>();
   #taken = 0;
   #services = 0;
@@ -26,7 +26,7 @@ export class FairShares {
     return this.#taken >= this.#all;
   }
 
-  /** The owner whose turn it is; undefined where none of them may have one more. */
+  /** Returns the owner whose turn it is; undefined if none may have another place. */
   next(owners: Iterable<string>): string | undefined {
     if (this.isFull) return undefined;
     let first: { readonly owner: string; readonly held: number; readonly at: number } | undefined;
@@ -40,7 +40,7 @@ export class FairShares {
     return first?.owner;
   }
 
-  /** Takes a place; the function that is answered gives it back. */
+  /** Takes a place; returns the function that releases it. */
   take(owner: string): () => void {
     this.#taken += 1;
     this.#services += 1;
@@ -65,24 +65,24 @@ export class FairShares {
   }
 }
 
-/** An owner that was served longer ago counts as never served. */
+/** The number of owners whose last turn is remembered. */
 const MAX_REMEMBERED = 1_000;
 
 interface Waiting {
   take(release: () => void): void;
 }
 
-/** Waits for one of few places, shared by caller; who does not want it any more waits no longer. */
+/** Queues for a limited number of places, shared by caller; an aborted wait leaves the queue. */
 export class FairSlots {
   readonly #shares: FairShares;
-  /** Of each owner, in the order in which they came. */
+  /** The queue of each owner. */
   readonly #waiting = new Map<string, Set<Waiting>>();
 
   constructor(all: number) {
     this.#shares = new FairShares(all);
   }
 
-  /** Resolves with what gives the place back; rejects when the signal says that nobody waits. */
+  /** Resolves to the function that releases the place; rejects when the signal aborts. */
   take(owner: string, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -126,14 +126,14 @@ export class FairSlots {
   }
 }
 
-/** Gives a place back; once. */
+/** Releases a place, once. */
 export type Leave = () => void;
 
 interface Holding {
   readonly owner: TaskOwner;
 }
 
-/** The number of places that are held: in all, by one owner, and by all who are not known. */
+/** The number of held places: in all, by the owner, and by all unknown owners. */
 export interface HeldPlaces {
   readonly all: number;
   readonly own: number;
@@ -141,8 +141,9 @@ export interface HeldPlaces {
 }
 
 /**
- * Tells whether an owner may have one more of so many places. Nobody holds more of them than it leaves
- * free, and all who are not known hold half of them at most: however many ask, somebody else finds one.
+ * Tells whether an owner may take another of these places. Nobody holds more places than are left
+ * free, and unknown owners hold at most half of them, so that there is always a place for another
+ * owner.
  */
 export function mayHold(owner: TaskOwner, places: number, holdings: readonly Holding[]): boolean {
   const isOwn = (one: TaskOwner): boolean => one.key === owner.key && one.isKnown === owner.isKnown;
@@ -153,7 +154,7 @@ export function mayHold(owner: TaskOwner, places: number, holdings: readonly Hol
   });
 }
 
-/** Tells whether who holds so many may have one more. */
+/** Tells whether an owner with these holdings may take another place. */
 export function mayHoldMore(
   { isKnown }: Pick<TaskOwner, "isKnown">,
   places: number,
@@ -164,7 +165,7 @@ export function mayHoldMore(
   return isKnown || strangers < Math.max(1, Math.floor(places / 2));
 }
 
-/** So many places. */
+/** A limited number of places, given out at once or not at all. */
 export class Places {
   readonly #count: number;
   readonly #held = new Set<Holding>();
@@ -173,7 +174,7 @@ export class Places {
     this.#count = count;
   }
 
-  /** A place at once; undefined: there is none for this owner now. */
+  /** Takes a place at once; undefined if none is available to this owner now. */
   take(owner: TaskOwner): Leave | undefined {
     return mayHold(owner, this.#count, [...this.#held]) ? this.#enter(owner) : undefined;
   }

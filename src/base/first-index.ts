@@ -1,6 +1,6 @@
 /**
- * The first of so many places for which something holds, where it holds for every one behind it too;
- * the number of places where it holds for none.
+ * Returns the first index at which a monotonic condition holds, by binary search; `count` if it
+ * never holds.
  */
 export function firstIndex(count: number, holds: (index: number) => boolean): number {
   let low = 0;

@@ -1,6 +1,6 @@
 /**
- * The time by which authority ends: it stands still where the machine's clock steps back, so that a
- * token, a contract or a nonce that was over once is never good again.
+ * The clock by which authority expires. It never goes back when the machine's clock does, so that
+ * an expired token, contract or nonce stays expired.
  */
 export class ForwardClock {
   readonly #read: () => number;
@@ -10,13 +10,13 @@ export class ForwardClock {
     this.#read = read;
   }
 
-  /** Milliseconds since the epoch; bound, to be handed on. */
+  /** Returns milliseconds since the epoch; bound, so that it can be passed on. */
   readonly now = (): number => {
     this.reach(this.#read());
     return this.#latest;
   };
 
-  /** Is never earlier than this from now on: an earlier process saw it. */
+  /** Moves the clock forward to a time that an earlier process has seen. */
   reach(at: number): void {
     this.#latest = Math.max(this.#latest, at);
   }

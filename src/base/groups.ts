@@ -1,8 +1,8 @@
-/** Work on very many things, a group at a time: all at once would hold the event loop. */
+/** Processes many items in groups, since all at once would block the event loop. */
 
 const SIZE = 100;
 
-/** Works on one group after the other, as one that waits does; answers with what comes of all, in their order. */
+/** Processes one group after the other; returns all results, in order. */
 export async function inGroups<T, R>(
   items: readonly T[],
   work: (group: readonly T[]) => Promise<readonly R[]>,

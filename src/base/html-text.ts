@@ -1,4 +1,4 @@
-/** Text inside of HTML. */
+/** Text within HTML. */
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -8,7 +8,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A text that means itself between tags and in a quoted attribute. */
+/** Escapes a text for element content and quoted attributes. */
 export function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

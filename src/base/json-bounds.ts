@@ -1,6 +1,7 @@
 /**
- * Counts what a text of JSON holds before it is parsed: its size says little of what that costs. A million
- * octets of one text are parsed in a millisecond, of brackets or of names that differ in a hundred.
+ * Counts the content of a JSON text before it is parsed, since its size says little about its cost:
+ * a million octets of a single string take a millisecond, of brackets or of distinct names a
+ * hundred.
  */
 import {
   CLOSE_BRACE,
@@ -14,18 +15,18 @@ import {
 } from "./json-octets.ts";
 import { MAX_DEPTH } from "./nesting.ts";
 
-/** How much may be in a text; of brackets, members and items, those no deeper than a level count. */
+/** The bounds of a JSON text; values deeper than a level are not counted. */
 export interface JsonBounds {
   readonly depth: number;
-  /** Of all objects together: what is made of each may cost a microsecond or more. */
+  /** The members of all objects, each of which may later cost a microsecond or more. */
   readonly members: number;
-  /** Names of members that differ, of which V8 keeps a table; as many as there are members unless it says. */
+  /** Distinct member names, which V8 keeps in a table; `members` by default. */
   readonly names?: number;
-  /** Members and items together; most items are numbers or short texts, and cost less. */
+  /** Members and items together; most items are numbers or short texts and cost less. */
   readonly values: number;
-  /** Of lists and objects: what is made of one takes up to fifty times as many octets as there are; no bound unless it says. */
+  /** Lists and objects, which take up to fifty times their octets in memory; unlimited by default. */
   readonly containers?: number;
-  /** Deeper values are not counted; the level of `depth` unless it says. */
+  /** The level below which values are not counted; `depth` by default. */
   readonly cutDepth?: number;
 }
 
@@ -34,23 +35,20 @@ export type JsonExcess = "depth" | "members" | "names" | "values" | "containers"
 
 interface JsonScan {
   readonly excess: JsonExcess | undefined;
-  /** By turns where the inside of a bracket of the last level that counts begins, and where it ends. */
+  /** The start and end offsets of the content of brackets at the cut level, alternating. */
   readonly cuts: readonly number[];
 }
 
-/** Bounds of a request: what its schema and its record make of it costs more than parsing. */
+/** The bounds of a request, whose schema check and record cost more than parsing. */
 export const REQUEST_BOUNDS: JsonBounds = { depth: MAX_DEPTH, members: 10_000, values: 50_000 };
-/** Bounds of an answer of another server: whatever it says is parsed in two tenths of a second or so. */
+/** The bounds of another server's answer, which is then parsed in at most some two tenths of a second. */
 export const ANSWER_BOUNDS: JsonBounds = {
   ...{ depth: 512, members: 1_000_000, names: 50_000, values: 1_000_000 },
 };
 
 const SHALLOW: JsonScan = { excess: undefined, cuts: [] };
 
-/**
- * Finds the bound that octets are beyond. One pass over them; what is no JSON may be misjudged, and the parser
- * refuses it anyway.
- */
+/** Finds the exceeded bound in one pass. Invalid JSON may be misjudged, but the parser refuses it anyway. */
 export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
   const { depth: maxDepth, members: maxMembers, values: maxValues, cutDepth = maxDepth } = bounds;
   if (bytes.length <= 2 * maxDepth) return SHALLOW;
@@ -76,7 +74,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
       if (depth > deepest) deepest = depth;
-      // Anything deeper is refused or cut off before it is parsed.
+      // Deeper values are refused or cut off before parsing.
       if (depth <= cutDepth) values += 1;
       containers += 1;
       if (depth === cutDepth) cuts.push(index + 1);
@@ -96,18 +94,18 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
   return { excess: deepest > maxDepth ? "depth" : undefined, cuts };
 }
 
-/** So many names are told apart, nearly. */
+/** The number of bits of the filter, which bounds the names told apart. */
 const NAME_BITS = 2 ** 19;
-/** Nobody outside knows which names are taken for the same. */
+/** Random, so that nobody can choose names that collide. */
 const SEED = Math.trunc(Math.random() * 2 ** 31);
 const PRIME = 0x01000193;
 
-/** Counts names that differ by their hashes: a few of many are taken for the same, which is near enough. */
+/** Counts distinct names by their hashes; a few of many collide, which is accurate enough. */
 class DifferentNames {
   readonly #seen = new Uint8Array(NAME_BITS / 8);
   #count = 0;
 
-  /** Takes in the name that stands from one octet to another; answers with how many differ by now. */
+  /** Adds the name between two offsets; returns the number of distinct names so far. */
   add(bytes: Uint8Array, from: number, end: number): number {
     let hash = SEED;
     for (let at = from; at < end; at += 1) hash = Math.imul(hash ^ bytes[at]!, PRIME);
@@ -122,14 +120,14 @@ class DifferentNames {
   }
 }
 
-/** Says in words which bound octets exceed; undefined: none. Short ones exceed none. */
+/** Describes the exceeded bound of a JSON text; undefined without one, as for any short text. */
 export function jsonExcess(bytes: Uint8Array, bounds: JsonBounds): string | undefined {
   return bytes.length > LONG_OCTETS
     ? excessInWords(scanJson(bytes, bounds).excess, bounds)
     : undefined;
 }
 
-/** A bound that was exceeded, in words. */
+/** Describes an exceeded bound. */
 export function excessInWords(
   excess: JsonExcess | undefined,
   { depth, members, names = members, values, containers }: JsonBounds,
@@ -150,5 +148,5 @@ export function excessInWords(
   }
 }
 
-/** A shorter text costs little, whatever is in it. */
+/** The length up to which a text is cheap, whatever its content. */
 export const LONG_OCTETS = 16_384;

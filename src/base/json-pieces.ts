@@ -1,16 +1,16 @@
-/** Long JSON values as octets: encoded a small part a step, as the whole would hold the event loop. */
+/** Encodes long JSON values in small steps, since encoding one at once would block the event loop. */
 import { isRecord, type JsonRecord } from "./json-value.ts";
 import { joining, PieceWriter } from "./octet-pieces.ts";
 import type { Paced } from "./paced.ts";
 
-/** Characters of names, texts and other values, roughly, that are encoded in one step. */
+/** The approximate number of characters encoded per step. */
 const PART = 16_384;
-/** Shorter values are encoded at once. */
+/** The length up to which values are encoded at once. */
 const LONG = 4 * PART;
-/** A number, or what is around a value. */
+/** The estimated length of a number, or of the syntax around a value. */
 const SHORT = 8;
 
-/** The octets of a JSON value, as `JSON.stringify` has them. Throws as that does. */
+/** Encodes a value like `JSON.stringify`, including its exceptions. */
 export function* encodingJson(value: unknown): Paced<Buffer> {
   const writer = new PieceWriter();
   yield* writingJson(writer, value);
@@ -33,7 +33,7 @@ function* writingJson(writer: PieceWriter, value: unknown): Paced<void> {
 function* writingText(writer: PieceWriter, text: string): Paced<void> {
   writer.add('"');
   for (let at = 0; at < text.length; ) {
-    // Half of a surrogate pair would become an escape.
+    // A split surrogate pair would be written as escapes.
     const isInPair = (text.codePointAt(at + PART - 1) ?? 0) > 0xffff;
     const end = at + PART + (isInPair ? 1 : 0);
     writer.add(JSON.stringify(text.slice(at, end)).slice(1, -1));
@@ -65,7 +65,7 @@ function* writingMembers(writer: PieceWriter, record: JsonRecord): Paced<void> {
       yield* writingJson(writer, item);
     } else {
       const members = JSON.stringify(Object.fromEntries(part.small)).slice(1, -1);
-      // Undefined members have no place in JSON.
+      // JSON omits undefined members.
       if (members === "") continue;
       writer.add(before + members);
     }
@@ -75,7 +75,7 @@ function* writingMembers(writer: PieceWriter, record: JsonRecord): Paced<void> {
   writer.add(before === "{" ? "{}" : "}");
 }
 
-/** Many small entries that follow each other, or one that is large by itself. */
+/** A run of small entries, or a single large one. */
 type Part<Entry> = { readonly small: readonly Entry[] } | { readonly large: Entry };
 
 function* partsOf<Entry>(entries: readonly Entry[]): Generator<Part<Entry>> {
@@ -97,12 +97,15 @@ function* partsOf<Entry>(entries: readonly Entry[]): Generator<Part<Entry>> {
   if (small.length > 0) yield { small };
 }
 
-/** Tells whether a value is an object that does not say itself how it is encoded. */
+/** Tells whether a value is an object without a `toJSON` of its own. */
 function isPlain(value: unknown): value is JsonRecord {
   return isRecord(value) && typeof value["toJSON"] !== "function";
 }
 
-/** Tells whether a value is worth the steps: encoding it at once takes a tenth of a millisecond or more. */
+/**
+ * Tells whether a value is worth encoding in steps, since at once it takes a tenth of a millisecond
+ * or more.
+ */
 export function isLongJson(value: object): boolean {
   return roomAfter(value, LONG) < 0;
 }
@@ -111,12 +114,12 @@ function isLarge(value: object): boolean {
   return roomAfter(value, PART) < 0;
 }
 
-/** Tells whether more values than that are in one, itself among them. */
+/** Tells whether a value consists of more values than this, including itself. */
 export function hasMoreValues(value: unknown, most: number): boolean {
   return roomAfter(value, most, COUNTED) < 0;
 }
 
-/** How much room a value and each character of its text take. */
+/** The size of a value, and of each character of its text. */
 interface Sizes {
   readonly value: number;
   readonly character: number;
@@ -125,13 +128,13 @@ interface Sizes {
 const ENCODED: Sizes = { value: SHORT, character: 1 };
 const COUNTED: Sizes = { value: 1, character: 0 };
 
-/** The room that is left behind a value; negative where it is too large. */
+/** Returns the room left after a value; negative if it is too large. */
 function roomAfter(value: unknown, room: number, sizes: Sizes = ENCODED): number {
   let left = room - sizes.value;
   if (typeof value === "string") return left - sizes.character * value.length;
   if (typeof value !== "object" || value === null) return left;
   if (Array.isArray(value)) {
-    // By their numbers: the names of all items would be made first.
+    // By index, since `for…in` would first build the names of all items.
     for (let at = 0; at < value.length && left >= 0; at += 1) {
       left = roomAfter(value[at], left, sizes);
     }

@@ -1,17 +1,17 @@
 /**
- * Values that came out of JSON or TOML, whoever wrote them: telling objects from the rest, naming a
- * value in a message without repeating more of it than a reader needs, and writing it.
+ * Values parsed from JSON or TOML: telling objects from others, quoting a bounded part of a value
+ * in messages, and writing JSON.
  */
 
-/** An object of parsed JSON; its members are anything. */
+/** An object of parsed JSON, with members of any type. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** A record without the members that are undefined. */
+/** A record whose undefined members are optional. */
 type Given<T> = { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] } & {
   [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
 };
 
-/** The members of a record that are there, in their order: those that are undefined are left out. */
+/** Returns a record without its undefined members, in the same order. */
 export function given<T extends object>(members: T): Given<T> {
   const there = Object.entries(members).filter(([, member]) => member !== undefined);
   return Object.fromEntries(there) as Given<T>;
@@ -19,20 +19,20 @@ export function given<T extends object>(members: T): Given<T> {
 
 const MAX_QUOTED_LENGTH = 64;
 
-/** Anything but printable ASCII that means itself in a JSON string. */
+/** Any character other than printable ASCII without a special meaning in JSON strings. */
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
 
-/** A text as JSON writes it. Most texts need no escape, and cost little then. */
+/** Writes a text as JSON; the common case without escapes is cheap. */
 export function jsonText(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** The members of an object as JSON, without its braces. */
+/** Writes the members of an object as JSON, without braces. */
 export function jsonMembers(value: JsonRecord): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-/** Tells whether a value is an object, as opposed to an array, null or a scalar. */
+/** Tells whether a value is an object, not an array, null or a scalar. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -42,22 +42,22 @@ export function isStructure(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** A value that should be an object; any other is one without members. */
+/** Returns the value if it is an object, or else an empty one. */
 export function recordIn(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
 }
 
-/** A value that should be a text; undefined for any other. */
+/** Returns the value if it is a text. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The items of a value that should be a list; any other has none. */
+/** Returns the items of a list; empty for another value. */
 export function listIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The texts of a value that should be a list of them. */
+/** Returns the texts in a list. */
 export function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
@@ -67,12 +67,12 @@ export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
-/** The objects in a value that should be a list of them. */
+/** Returns the objects in a list. */
 export function recordsIn(value: unknown): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** A member of its own: a name that somebody chose may be one that every object has. */
+/** Returns an own member, since a chosen name may be one that every object inherits. */
 export function memberOf<Value>(
   record: Readonly<Record<string, Value>>,
   name: string,
@@ -81,8 +81,8 @@ export function memberOf<Value>(
 }
 
 /**
- * Sets a member of an object; one named __proto__ becomes a member as well. To set members one by one takes a third
- * of what spreading objects or `Object.fromEntries` takes.
+ * Sets an own member, even one named __proto__. Setting members one by one takes a third of the
+ * time of spreading objects or `Object.fromEntries`.
  */
 export function setMember(record: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") record[name] = value;
@@ -92,12 +92,12 @@ export function setMember(record: Record<string, unknown>, name: string, value: 
   }
 }
 
-/** The value that names lead to, from member to member; undefined where one is not there. */
+/** Returns the value at a path of member names; undefined if any is absent. */
 export function valueAt(value: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((owner, name) => memberOf(recordIn(owner), name), value);
 }
 
-/** The value that a text is in JSON; undefined, which JSON has not, where it is none. */
+/** Parses JSON; undefined, which is no JSON value, if it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -106,18 +106,18 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The object that a text is in JSON; undefined where it is anything else. */
+/** Parses a JSON object; undefined for anything else. */
 export function parseRecord(text: string): JsonRecord | undefined {
   const value = parseJson(text);
   return isRecord(value) ? value : undefined;
 }
 
-/** The beginning of a text that may be hostile, and thousands of characters long. */
+/** Cuts a text that may be hostile, and thousands of characters long. */
 export function clip(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** A value as a message quotes it: short, on one line, and never walking into what is nested. */
+/** Quotes a value for a message: short, on one line, and without descending into it. */
 export function quoteValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(clip(value, MAX_QUOTED_LENGTH));
   if (Array.isArray(value)) return "an array";
@@ -125,20 +125,20 @@ export function quoteValue(value: unknown): string {
   return String(value);
 }
 
-/** The beginning of a message about a value. */
+/** Describes a value, for the start of a message. */
 export function describeValue(value: unknown): string {
   return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
 }
 
-/** With the `u` flag, a surrogate that is half of a pair does not match. */
+/** With the `u` flag only lone surrogates match. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Tells whether a text has half of a surrogate pair, which UTF-8 cannot say. */
+/** Tells whether a text has a lone surrogate, which UTF-8 cannot encode. */
 export function hasLoneSurrogate(text: string): boolean {
   return LONE_SURROGATE.test(text);
 }
 
-/** The text without the half of a surrogate pair that a cut may have left at its end. */
+/** Removes a lone surrogate that a cut may have left at the end of a text. */
 export function wellFormed(text: string): string {
   return /[\ud800-\udbff]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
 }
@@ -148,34 +148,34 @@ export function isFraction(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1;
 }
 
-/** Texts that are written as they are: ASCII without quotes, backslashes and controls. */
+/** Texts that need no escapes: ASCII without quotes, backslashes and controls. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Longer texts are left to `JSON.stringify`. */
+/** The length up to which texts are written here; longer ones are left to `JSON.stringify`. */
 const MAX_TEXT_LENGTH = 256;
 
-/** So are objects with more members, which take longer piece by piece. */
+/** The number of members up to which objects are written here, since larger ones take longer piece by piece. */
 const MAX_MEMBERS = 32;
 
-/** The name of a member as it is written, first in its object and later. */
+/** The start of a member as JSON, as the first of its object or a later one. */
 interface Opening {
   readonly first: string;
   readonly later: string;
 }
 
-/** Few, and begun anew when there are so many: an object may be a map by names that never come again. */
+/** A bounded cache, cleared when it is full, since an object may be a map with names that never recur. */
 const openings = new Map<string, Opening>();
 const MAX_NAMES = 1024;
 
 /**
- * A value as `JSON.stringify` writes it, sooner where it is a small object of scalars, as most results of handlers are:
- * of an answer to a pipelined request, a twentieth. Undefined for what has no JSON form. Throws as that does, and
- * for numbers and dates that it would write as null.
+ * Writes JSON like `JSON.stringify`, faster for a small object of scalars, as most handlers'
+ * results are: a twentieth of a pipelined request. Undefined for a value without JSON form. Throws
+ * as that does, and also for numbers and dates that it would write as null.
  */
 export function writeJson(value: unknown): string | undefined {
   return writeFlat(value) ?? writeNested(value);
 }
 
-/** They are looked for where there is a null, which takes a fifth of what writing does. */
+/** Such values are searched only if the text has a null; a search takes a fifth of the writing. */
 function writeNested(value: unknown): string | undefined {
   const text: string | undefined = JSON.stringify(value);
   const place = text?.includes("null") ? placeOfNone(value) : undefined;
@@ -183,7 +183,7 @@ function writeNested(value: unknown): string | undefined {
   throw new TypeError(`${place || "the value"} is NaN, infinite or no date, and would be null`);
 }
 
-/** The JSON Pointer of a number or date that JSON has not, in a value that has a JSON form. */
+/** Returns the JSON Pointer of a number or date that JSON cannot represent. */
 function placeOfNone(value: unknown): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : "";
   if (typeof value !== "object" || value === null) return undefined;
@@ -198,7 +198,7 @@ function placeOfNone(value: unknown): string | undefined {
   return undefined;
 }
 
-/** By their numbers: to go through them by name takes several times as long. */
+/** By index, which is several times faster than by name. */
 function placeInList(items: readonly unknown[]): string | undefined {
   for (let index = 0; index < items.length; index += 1) {
     const place = placeOfNone(items[index]);
@@ -207,7 +207,7 @@ function placeInList(items: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** Undefined: it is anything but a plain object of a few scalars. */
+/** Writes a plain object of a few scalars; undefined for anything else. */
 function writeFlat(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { toJSON } = value as { readonly toJSON?: unknown };

@@ -1,27 +1,24 @@
 /**
- * Parts that are loaded late, because a start would wait for them. Node keeps a module that could
- * not be loaded as failed until the process ends, so that a moment without file descriptors would
- * break a part for good: nothing is begun without descriptors to spare, and what failed is tried
- * again.
+ * Modules that are loaded late, since they would delay the start. Node remembers a failed module
+ * until the process ends, so a moment without file descriptors would disable it for good: loading
+ * starts only with descriptors to spare, and is retried after a failure.
  */
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 
-/** Loads something once; a failure is not kept. */
+/** Loads something once; a failure is not cached. */
 export interface LateLoad<T> {
   (): Promise<T>;
-  /** Begins now, when nobody waits: what fails is tried again by whoever needs it. */
+  /** Starts to load in advance; after a failure the next use tries again. */
   prepare(): void;
-  /** The loaded value, or the promise of it. */
+  /** The promise of the value, if loading has started. */
   readonly begun: Promise<T> | undefined;
 }
 
-/**
- * As many as the loader of modules has open at once for the largest part, and some for the others.
- */
+/** The number of descriptors that the module loader opens at once for the largest part, and some for others. */
 const SPARE_DESCRIPTORS = 64;
 
-/** Wraps what loads. */
+/** Creates a late load. */
 export function loadLate<T>(load: () => Promise<T>): LateLoad<T> {
   let begun: Promise<T> | undefined;
   const begin = (): Promise<T> => {
@@ -45,7 +42,7 @@ async function loadWithRoom<T>(load: () => Promise<T>): Promise<T> {
   return load();
 }
 
-/** Why the process has too few file descriptors left to load anything; undefined: it has enough. */
+/** Returns an error if too few file descriptors are left to load a module; undefined otherwise. */
 export function findDescriptorFault(): Error | undefined {
   const held: number[] = [];
   try {

@@ -1,9 +1,9 @@
 /**
- * Something that takes long to make, made anew when what it is made from has changed. Whoever asks
- * meanwhile waits for one that was begun no earlier than the question; one is made at a time.
+ * A value that is expensive to make, made again when its source has changed. A caller waits for one
+ * that was started after the call or from the same source; only one is made at a time.
  */
 
-/** The source that it is made from; with equal members nothing has changed. */
+/** The state of the source; equal members mean that nothing has changed. */
 type Stamp = readonly unknown[];
 
 export class Latest<T> {
@@ -11,7 +11,7 @@ export class Latest<T> {
   readonly #stampOf: () => Stamp;
   #made: { readonly stamp: Stamp; readonly value: T } | undefined;
   #making: { readonly stamp: Stamp; readonly promise: Promise<T> } | undefined;
-  /** Begun when the one before it is done, however many wait for it. */
+  /** The next one, shared by all who wait, which starts when the present one is done. */
   #next: Promise<T> | undefined;
 
   constructor(make: () => Promise<T>, stampOf: () => Stamp = () => []) {
@@ -19,7 +19,7 @@ export class Latest<T> {
     this.#stampOf = stampOf;
   }
 
-  /** At once where nothing has changed. */
+  /** Returns the value at once if nothing has changed. */
   get(): T | Promise<T> {
     const stamp = this.#stampOf();
     if (this.#made !== undefined && isSame(this.#made.stamp, stamp)) return this.#made.value;
@@ -41,7 +41,7 @@ export class Latest<T> {
   }
 
   async #finish(stamp: Stamp): Promise<T> {
-    // A fault in the first step is a rejection as well, after `#making` is set.
+    // Deferred, so that a fault in the first step rejects after `#making` is set.
     await undefined;
     try {
       const value = await this.#make();

@@ -1,43 +1,43 @@
 /**
- * Tells of requests that leave the daemon over a protocol of its own, on `node:diagnostics_channel`;
- * a tracer sets the fields by which the other side can follow.
+ * Reports outgoing requests over other protocols on `node:diagnostics_channel`; a tracer sets the
+ * fields that let the other side continue the trace.
  */
 
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 
 export interface Leaving {
   readonly kind: "peer" | "mcp" | "process" | "model";
-  /** The name that the operator has given the other side. */
+  /** The operator's name for the other side. */
   readonly to: string;
   /** The method, tool, function or model that is called. */
   readonly operation: string;
 }
 
-/** Trace context of W3C; empty while nobody traces. */
+/** W3C trace context; empty without a tracer. */
 export interface TraceFields {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
 
-/** The length of a call, where it is counted. */
+/** The token counts of a call, if known. */
 interface LeavingUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
 }
 
-/** The message of the first channel. */
+/** The message of the first channel, before the call. */
 export interface LeavingMessage {
   readonly leaving: Leaving;
-  /** Set by the tracer, when the first channel is published to. */
+  /** Set by the tracer while the first channel is published. */
   fields: TraceFields;
-  /** Set by a subscriber that has the call made within a context of its own. */
+  /** Set by a subscriber that runs the call within a context of its own. */
   around: (<T>(call: () => T) => T) | undefined;
 }
 
-/** The message of the second channel. */
+/** The message of the second channel, after the call. */
 export interface LeavingEnd {
   readonly message: LeavingMessage;
-  /** The reason that the call was rejected with. */
+  /** The error that the call was rejected with. */
   readonly error?: unknown;
   readonly usage?: LeavingUsage | undefined;
 }
@@ -49,8 +49,8 @@ const ended = channel(LEAVING_CHANNELS.end);
 const NO_FIELDS: TraceFields = {};
 
 /**
- * Calls the other side, and tells of it; costs nothing while nobody listens. `usageOf` counts the
- * tokens of a result.
+ * Makes a call and reports it on the channels; costs nothing without subscribers. `usageOf` counts
+ * the tokens of a result.
  */
 export function tellingOf<T>(
   leaving: Leaving,
@@ -73,7 +73,7 @@ export function tellingOf<T>(
   return message.around === undefined ? telling() : message.around(telling);
 }
 
-/** Begins to listen; answers how to end it. */
+/** Subscribes to both channels; returns the function that unsubscribes. */
 export function listenTo(
   listeners: Readonly<Record<string, (message: never) => void>>,
 ): () => void {

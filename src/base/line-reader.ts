@@ -1,9 +1,9 @@
 /**
- * Cuts a stream of octets into lines at LF, however it arrives. A line that is too long is told of
- * once, when it is, and then passed over without being kept.
+ * Splits a stream of octets into lines at LF, for any chunking. A line that is too long is reported
+ * once, as soon as it is, and then skipped without being kept.
  */
 
-/** A whole line without its end, or one that nobody will read. */
+/** A whole line without its end, or a report of one that is too long. */
 export type Line =
   | { readonly kind: "line"; readonly octets: Buffer }
   | { readonly kind: "too-long" };
@@ -11,7 +11,7 @@ export type Line =
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Reads lines of at most so many octets, without counting a CR that is part of their end. */
+/** Reads lines of at most this many octets, not counting a CR at their end. */
 export class LineReader {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
@@ -22,7 +22,7 @@ export class LineReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in a piece, each when it is asked for; all of them before the next piece. */
+  /** Yields the lines that end in a piece, lazily; they must be consumed before the next piece. */
   *push(octets: Buffer): Generator<Line, void> {
     let start = 0;
     while (start < octets.length) {
@@ -38,12 +38,12 @@ export class LineReader {
     }
   }
 
-  /** The rest when the stream has ended: a last line needs no end. */
+  /** Returns the rest at the end of the stream, since the last line needs no LF. */
   end(): readonly Line[] {
     return this.#length === 0 ? [] : [this.#line()];
   }
 
-  /** One octet more than there may be is the CR, or too much. */
+  /** An octet above the limit must be a CR. */
   #line(): Line {
     const octets = this.#take();
     if (octets.length <= this.#maxBytes) return { kind: "line", octets };
@@ -51,7 +51,7 @@ export class LineReader {
     return { kind: "line", octets: octets.subarray(0, -1) };
   }
 
-  /** False when the line has just become too long. */
+  /** Keeps a piece of the line; false if the line has just become too long. */
   #keep(piece: Buffer): boolean {
     if (this.#isSkipping || piece.length === 0) return true;
     if (this.#length + piece.length > this.#maxBytes + 1) {
@@ -59,7 +59,7 @@ export class LineReader {
       this.#isSkipping = true;
       return false;
     }
-    // A view would keep the whole chunk alive for as long as its line is not over.
+    // Copied, since a view would keep the whole chunk alive until its line ends.
     this.#parts.push(Buffer.from(piece));
     this.#length += piece.length;
     return true;
@@ -73,26 +73,26 @@ export class LineReader {
   }
 }
 
-/** Lines of octets that arrive in pieces, such as those of a file; a last one without a line feed is none. */
+/** Splits octets that arrive in pieces, such as those of a file; a last line without LF is not returned. */
 export class OctetLines {
   readonly #maxOctets: number;
   readonly #tooLong: () => Error;
-  /** The pieces of the line that has begun. */
+  /** The pieces of the incomplete line. */
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** `tooLong` makes the error of a line that has more octets than it may. */
+  /** Takes the function that makes the error of an overlong line. */
   constructor(maxOctets: number, tooLong: () => Error) {
     this.#maxOctets = maxOctets;
     this.#tooLong = tooLong;
   }
 
-  /** The line that has begun, as far as it has come. */
+  /** Returns the incomplete line. */
   rest(): Buffer {
     return Buffer.concat(this.#parts);
   }
 
-  /** The lines that end in a piece, without their line feeds. Throws for one that is too long. */
+  /** Yields the lines that end in a piece, without their LF. Throws for one that is too long. */
   *take(piece: Buffer): Generator<Buffer> {
     let start = 0;
     for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, start)) {
@@ -105,7 +105,7 @@ export class OctetLines {
     const rest = piece.subarray(start);
     this.#length += rest.length;
     if (this.#length > this.#maxOctets) throw this.#tooLong();
-    // A piece may be much longer than what is left of it.
+    // Copied, since the piece may be much longer than its rest.
     if (rest.length > 0) this.#parts.push(Buffer.from(rest));
   }
 }

@@ -1,29 +1,28 @@
 /**
- * Questions, answers and news between two processes of one build over a stream. A message is a frame:
- * the lengths of its JSON and of octets that go with it, in 4 octets each, and then both; octets are
- * not looked at, as the characters of a JSON text would be. What one turn of the loop has to say is
- * written at once. Both ends trust each other; one that is killed within a message, or sends what is
- * none, is gone.
+ * Requests, answers and notices between two processes of one build, over a stream. A message is a
+ * frame: the lengths of its JSON and of attached octets, 4 octets each, then both; the octets need
+ * no parsing, as JSON text would. Messages of one turn of the loop are written together. Both ends
+ * trust each other; one that dies within a message or sends an invalid one counts as gone.
  */
 import type { Duplex } from "node:stream";
 
 interface Frame {
   readonly text: string;
-  /** In memory that nothing else is read into. */
+  /** The octets, in memory of their own. */
   readonly octets: Buffer;
 }
 
-/** Octets that go with a message, and are made where they leave from. */
+/** Octets attached to a message, written directly into its frame. */
 export interface Cargo {
   readonly length: number;
   writeTo(frame: Buffer, at: number): void;
 }
 
 const LENGTHS = 8;
-/** No message comes near it: longer ones are no frames. */
+/** The maximum length of a frame, far above any message. */
 export const MAX_FRAME: number = 512 * 1024 * 1024;
 
-/** A frame of a text, and of what goes with it. */
+/** Builds a frame from a text and its cargo. */
 export function frameOf(text: string, cargo?: Cargo): Buffer {
   const textOctets = Buffer.byteLength(text);
   const beside = cargo?.length ?? 0;
@@ -35,17 +34,17 @@ export function frameOf(text: string, cargo?: Cargo): Buffer {
   return frame;
 }
 
-/** Puts frames together from pieces of a stream, which are copied. */
+/** Assembles frames from pieces of a stream, which are copied. */
 export class FrameReader {
   readonly #lengths = Buffer.alloc(LENGTHS);
-  /** Of the frame that has begun; undefined before its lengths are known. */
+  /** The incomplete frame; undefined before its lengths are known. */
   #frame: Buffer | undefined;
-  /** So many octets are there, of the lengths or of the frame. */
+  /** The number of octets read of the lengths or the frame. */
   #filled = 0;
 
   /**
-   * Takes the next piece, and answers the frames that are whole.
-   * @throws RangeError where there is no frame; nothing more can be read of the stream
+   * Takes the next piece, and returns the frames that it completes.
+   * @throws RangeError for an invalid frame, after which the stream cannot be read
    */
   take(piece: Buffer): readonly Frame[] {
     const frames: Frame[] = [];
@@ -66,7 +65,7 @@ export class FrameReader {
     return frames;
   }
 
-  /** The octets of a frame behind its lengths; a frame has a text. */
+  /** Returns the size of a frame after its lengths; its text must not be empty. */
   #size(): number {
     const text = this.#lengths.readUInt32LE(0);
     const size = text + this.#lengths.readUInt32LE(4);
@@ -75,16 +74,16 @@ export class FrameReader {
   }
 }
 
-/** Errors that the other end has to tell from others. */
+/** Encodes the errors that the other end must recognise. */
 export interface FaultCodec {
   encode(error: unknown): unknown;
   decode(fault: unknown): Error;
 }
 
-/** Answers a question, or hears news; what it throws is the answer of a question. */
+/** Handles a request or a notice; an exception becomes the answer to a request. */
 type LinkHandlers = Readonly<Record<string, (body: never, octets: Buffer) => unknown>>;
 
-/** A question has a number, news have none; an answer has the number of its question. */
+/** A request has a number, a notice none; an answer has the number of its request. */
 interface Message {
   readonly name?: string;
   readonly number?: number;
@@ -97,7 +96,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Octets that the other end has not taken. */
+/** The number of unread octets above which the other end is behind. */
 const MAX_WAITING = 1024 * 1024;
 
 export class Link {
@@ -109,7 +108,7 @@ export class Link {
   #number = 0;
   #outgoing: Buffer[] = [];
   #isOpen = true;
-  /** Resolves once the other end is gone, or this one has gone. */
+  /** Resolves once either end is gone. */
   readonly closed: Promise<void>;
 
   constructor(stream: Duplex, codec: FaultCodec) {
@@ -124,7 +123,7 @@ export class Link {
         stream.destroy();
       }
     });
-    // Its end is what counts.
+    // Ignored, since the end of the stream is handled.
     stream.on("error", () => undefined);
     this.closed = new Promise((resolve) => {
       stream.on("end", () => stream.destroy());
@@ -135,37 +134,37 @@ export class Link {
     });
   }
 
-  /** Answers with these from now on, beside those before. */
+  /** Adds handlers for requests and notices. */
   serve(handlers: LinkHandlers): void {
     for (const [name, handler] of Object.entries(handlers)) this.#handlers.set(name, handler);
   }
 
   /**
-   * Asks the other end; rejects with what it threw, or LinkGoneError when it is gone. The cargo goes with the
-   * question as it is.
+   * Sends a request; rejects with the other end's error, or with LinkGoneError once it is gone. The
+   * cargo is sent along as it is.
    */
   ask<Answer>(name: string, body?: unknown, cargo?: Cargo): Promise<Answer> {
     if (!this.#isOpen) return Promise.reject(new LinkGoneError());
     this.#number += 1;
     const number = this.#number;
     return new Promise<Answer>((resolve, reject) => {
-      // Both ends are of one build.
+      // The type is safe, since both ends are of one build.
       this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject });
       this.#send({ name, number, body }, cargo);
     });
   }
 
-  /** True while more waits than an end that reads would leave: news that may wait are not told then. */
+  /** True if the other end has fallen behind, so that deferrable notices should wait. */
   get isBehind(): boolean {
     return this.#stream.writableLength > MAX_WAITING;
   }
 
-  /** Tells the other end, which does not answer. */
+  /** Sends a notice, which is not answered. */
   tell(name: string, body?: unknown): void {
     this.#send({ name, body });
   }
 
-  /** Ends the link once everything is sent. */
+  /** Closes the link once everything is sent. */
   close(): void {
     this.#flush();
     this.#stream.end();
@@ -200,7 +199,7 @@ export class Link {
     }
     answered
       .then((answer) => this.#send({ number, body: answer }))
-      // An answer may be too long for any text.
+      // Encoding may fail, since an answer may exceed the maximum length of a text.
       .catch((error: unknown) => this.#send({ number, fault: this.#codec.encode(error) ?? null }));
   }
 
@@ -217,7 +216,7 @@ export class Link {
   }
 }
 
-/** Nobody answers any more. */
+/** Thrown if the other end is gone. */
 export class LinkGoneError extends Error {
   override readonly name = "LinkGoneError";
 

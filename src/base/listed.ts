@@ -1,4 +1,4 @@
-/** Lists of items by key: a key has one once there is an item of it. */
+/** Lists of items by key, each created with its first item. */
 
 interface Lists<Key, Item> {
   get(key: Key): Item[] | undefined;

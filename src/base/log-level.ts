@@ -1,6 +1,6 @@
-/** The levels of the log, which a command line names before anything that logs is loaded. */
+/** The log levels, in a file of their own, since command lines need them before the log is loaded. */
 
-/** From everything to nothing. */
+/** The levels, from everything to nothing. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-/** The least important line that is logged. */
+/** The lowest level that is logged. */
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -1,8 +1,8 @@
 /**
- * The log: one JSON object a line on stdout, written by pino through one destination. Request
- * lines are put together by hand, because one is written for every request. Lines are collected for a
- * moment and written together. Neither a reader that stalls nor one that is gone, nor a full disk,
- * stops the daemon or its exit: what cannot be written is dropped.
+ * The log: one JSON object a line on stdout, written by pino through one destination. Request lines
+ * are formatted by hand, since there is one for every request. Lines are buffered briefly and
+ * written together. A stalled or absent reader, or a full disk, never stops the daemon or its exit:
+ * lines that cannot be written are dropped.
  */
 import { Buffer } from "node:buffer";
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
@@ -10,18 +10,18 @@ import type { JsonRecord } from "./json-value.ts";
 import type { LogLevel } from "./log-level.ts";
 
 export interface LogSink extends DestinationStream {
-  /** Sends what was collected; resolves when it is written, or when nobody takes it. */
+  /** Writes the buffered lines; resolves once they are written, or cannot be. */
   flush(): Promise<void>;
 }
 
 export interface Log {
   readonly logger: Logger;
-  /** One finished line without its line feed. */
+  /** Writes a finished line, given without its line feed. */
   writeLine(line: string): void;
   flush(): Promise<void>;
 }
 
-/** A log on a sink. */
+/** Creates a log on a sink. */
 export function createLog(level: LogLevel, sink: LogSink): Log {
   const logger = pino(
     {
@@ -43,42 +43,45 @@ export function createLog(level: LogLevel, sink: LogSink): Log {
   };
 }
 
-/** The most octets that are collected before they are written, and the longest time. */
+/** The maximum number of octets, and the longest time, that lines are buffered. */
 const BATCH_LENGTH = 64 * 1024;
 const BATCH_MS = 50;
-/** With so much of lines it is worth encoding them: one by one they took a tenth of a line's time more. */
+/** The length from which lines are encoded together: one by one they took a tenth of a line's time more. */
 const GROUP_LENGTH = 4 * 1024;
-/** The most octets that one unit of a text becomes. */
+/** The maximum number of octets per UTF-16 code unit. */
 const OCTETS_OF_UNIT = 3;
 
-/** The octets that wait for a slow reader before lines are dropped. */
+/** The number of octets waiting for a slow reader above which lines are dropped. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
-/** The longest that an exit waits for a reader to take the last lines. */
+/** The longest time that an exit waits for the last lines to be read. */
 const LAST_FLUSH_MS = 500;
 
-/** One for a process. A file or a terminal is written at once, a pipe when its reader has room. */
+/**
+ * Opens the process's sink. Files and terminals are written synchronously, pipes when their reader
+ * has room.
+ */
 export function openStdout(stream: NodeJS.WritableStream = process.stdout): LogSink {
   return new BatchingSink(stream);
 }
 
 class BatchingSink implements LogSink {
   readonly #stream: NodeJS.WritableStream & { readonly writableLength?: number };
-  /** The latest lines, which are not octets yet. */
+  /** The latest lines, not encoded yet. */
   #lines = "";
   /**
-   * Octets, as texts that wait long are put together from pieces which the collector has to copy: with
-   * them a line took a fifth more time.
+   * Encoded lines: long-lived texts are ropes that the garbage collector must copy, which took a
+   * fifth more time per line.
    */
   #batch = Buffer.allocUnsafeSlow(BATCH_LENGTH);
-  /** The one that was written before, for the next turn: a fast reader needs no third. */
+  /** The batch written before, for reuse; a fast reader needs no third one. */
   #idle: Buffer<ArrayBuffer> | undefined;
   #length = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream;
-    // Nobody reads the log any more: that ends the log, not the daemon.
+    // A broken stream ends the log, but not the daemon.
     stream.on("error", () => undefined);
   }
 
@@ -134,21 +137,21 @@ class BatchingSink implements LogSink {
     try {
       this.#stream.write(isStalled ? "" : batch, done);
     } catch {
-      // A file is written at once, and its disk may be full.
+      // A file is written synchronously, and its disk may be full.
       done?.();
     }
   }
 }
 
-/** Members of every line, and those that say whose call it belongs to. */
+/** The members of every line, and those that identify its call. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set([
   ...["level", "time", "message"],
   ...["endpoint", "agent_id", "request_id", "task_id", "trace_id"],
 ]);
 
 /**
- * The fields of code that the daemon serves. One that bears the name of an own member gets a `_` behind it: twice
- * in a line, readers would take one of the two, and not all the same.
+ * Renames fields of operators' code that equal one of the line's own members, by appending `_`: of
+ * duplicate members, readers would take different ones.
  */
 export function besideOwn(fields: object, alsoOwn: readonly string[] = []): JsonRecord {
   const isOwn = (name: string): boolean => OWN_MEMBERS.has(name) || alsoOwn.includes(name);

@@ -1,25 +1,25 @@
 /**
- * Work of which much may come at once, such as long bodies or the requests of many connections: so much of it is
- * begun in a turn of the loop, and everybody else has their turn in between.
+ * Spreads work that may arrive in bulk, such as long bodies or many connections' requests, over
+ * turns of the event loop, so that everybody else gets turns in between.
  */
 import { LONG_OCTETS } from "./json-bounds.ts";
 
-/** So many pieces for each millisecond of a share begin in a turn, those that come in it beside. */
+/** The number of waiting pieces that may start in a turn for each millisecond of its share. */
 const PIECES_A_MS = 16;
 
-/** Lets work begin in a turn of the loop as long as its share lasts; the rest waits in its order. */
+/** Starts work within a turn's share of time; the rest waits in order. */
 export class LoopTurns {
   readonly #shareMs: number;
   readonly #waiting: (() => void)[] = [];
-  /** When the first of this turn began, as of `performance.now()`. */
+  /** The start of this turn's first piece, by `performance.now()`. */
   #began: number | undefined;
 
-  /** A share of 0 ms lets one piece begin in a turn. */
+  /** Takes the share of each turn; 0 ms lets one piece start. */
   constructor(shareMs = 0) {
     this.#shareMs = shareMs;
   }
 
-  /** True: a piece may begin now, as of `performance.now()`, and takes of the share of this turn. */
+  /** Tells whether a piece may start at `now`, of `performance.now()`, within this turn's share. */
   begin(now: number = performance.now()): boolean {
     if (this.#began !== undefined) return now - this.#began < this.#shareMs;
     this.#began = now;
@@ -27,13 +27,13 @@ export class LoopTurns {
     return true;
   }
 
-  /** Begins at once, or when its turn comes. What it throws then is a fault of the process. */
+  /** Starts work at once or in its turn. An exception in a later turn is a fault of the process. */
   take(work: () => void): void {
     if (this.#waiting.length === 0 && this.begin()) work();
     else this.#waiting.push(work);
   }
 
-  /** Resolves at once, or when its turn comes. */
+  /** Resolves at once or in its turn. */
   turn(): Promise<void> {
     return new Promise((resolve) => this.take(resolve));
   }
@@ -41,7 +41,7 @@ export class LoopTurns {
   #next(): void {
     this.#began = undefined;
     this.#beginOne();
-    // In callbacks of their own: work that a piece leaves for the end of its callback is of the share as well.
+    // In separate callbacks, so that microtasks at the end of a piece count towards the share.
     const more = Math.min(this.#waiting.length, this.#shareMs * PIECES_A_MS);
     for (let count = 0; count < more; count += 1) setImmediate(() => this.#beginOne());
   }
@@ -53,7 +53,7 @@ export class LoopTurns {
 
 export const LONG_TURNS: LoopTurns = new LoopTurns();
 
-/** Does what is made of so many octets: at once where they are few, else when its turn comes. */
+/** Runs work on this many octets: at once for a few, otherwise in its turn. */
 export function inLongTurn(octets: number, work: () => void): void {
   if (octets > LONG_OCTETS) LONG_TURNS.take(work);
   else work();

@@ -1,6 +1,6 @@
 /**
- * Long texts as octets in pieces: made, joined and hashed a piece a step, because a text of many
- * megabytes would hold the event loop for as long as each of these takes.
+ * Long texts as pieces of octets, which are made, joined and hashed in steps, because each of these
+ * would block the event loop for a text of many megabytes.
  */
 import { createHash } from "node:crypto";
 import type { Paced } from "./paced.ts";
@@ -8,10 +8,10 @@ import type { Paced } from "./paced.ts";
 /** Octets in pieces. */
 export type Pieces = readonly Uint8Array[];
 
-/** A piece is looked at in a fraction of a millisecond. */
+/** The length of a piece, which is processed in a fraction of a millisecond. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Puts a text together from many short ones. */
+/** Joins many short texts into pieces. */
 export class PieceWriter {
   readonly pieces: Uint8Array[] = [];
   #text = "";
@@ -32,19 +32,19 @@ export class PieceWriter {
   }
 }
 
-/** The number of octets. */
+/** Returns the number of octets. */
 export function lengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Octets that lie together, as views of them that are pieces. */
+/** Splits contiguous octets into pieces, as views. */
 export function* inSlices(octets: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < octets.length; at += PIECE_LENGTH) {
     yield octets.subarray(at, at + PIECE_LENGTH);
   }
 }
 
-/** Copies the pieces to where they belong, and answers with where they end. */
+/** Copies pieces into a buffer; returns the end of the copy. */
 export function* copying(
   pieces: Iterable<Uint8Array>,
   target: Uint8Array,
@@ -59,14 +59,14 @@ export function* copying(
   return at;
 }
 
-/** The pieces as one. */
+/** Joins the pieces. */
 export function* joining(pieces: Pieces): Paced<Buffer> {
   const whole = Buffer.allocUnsafeSlow(lengthOf(pieces));
   yield* copying(pieces, whole, 0);
   return whole;
 }
 
-/** SHA-256 in lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export function* hashing(pieces: Pieces): Paced<string> {
   const hash = createHash("sha256");
   for (const piece of pieces) {

@@ -1,11 +1,14 @@
-/** Slices of what others send: everybody has a turn between two, whatever it costs to read one. */
+/**
+ * Slices of received bodies, with a turn for everybody else between two of them, whatever reading
+ * one costs.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 const SLICE_BYTES = 4096;
-/** The time that may be spent on short chunks before others have their turn. */
+/** The time for processing short chunks before others get a turn. */
 const TURN_MS = 4;
 
-/** The octets of a body in their order; whoever takes a slice does its work on it before the next. */
+/** Yields a body in slices; the caller processes each before it takes the next. */
 export async function* octetSlices(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let from = performance.now();
   for await (const chunk of body) {

@@ -1,13 +1,13 @@
 /**
- * Ends processes and process groups once this process is gone, killed ones included: a shell beside it reads
- * from a pipe which of them run, and the pipe ends with whoever writes it. They get SIGTERM, and SIGKILL two
- * seconds later. Where there is no shell they are left to themselves.
+ * Ends processes and process groups once this process is gone, even if it was killed: a shell
+ * beside it reads their ids from a pipe, which ends together with this process. They get SIGTERM,
+ * and SIGKILL two seconds later. Without a shell they are not ended.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 
 const SHELL = "/bin/sh";
 const PATH = "/usr/bin:/bin";
-/** Signals to all processes of a terminal or a service are not for it: it ends with its pipe. */
+/** Ignores signals to the whole terminal or service, since it ends with its pipe. */
 const SCRIPT = `trap '' TERM INT HUP
 all=
 while read -r word one; do
@@ -23,19 +23,19 @@ for one in $all; do kill -s TERM -- "$one" 2>/dev/null && alive="$alive $one"; d
 [ -z "$alive" ] || sleep 2
 for one in $alive; do kill -s KILL -- "$one" 2>/dev/null; done`;
 
-/** Each is a pid, or a group as kill(2) has it: its leader's pid, negative. */
+/** Watches ids as in kill(2): a pid, or for a group its leader's pid, negated. */
 export class OrphanWatch {
   readonly #all = new Set<number>();
   #shell: ChildProcess | undefined;
 
-  /** From now on it is not to outlive this process. */
+  /** Adds a process that must not outlive this one. */
   add(one: number): void {
     this.#all.add(one);
     if (this.#shell === undefined) this.#open();
     else this.#tell(`+ ${one}`);
   }
 
-  /** It is gone. The shell is there as long as there are any. */
+  /** Removes a process that is gone. The shell ends with the last one. */
   delete(one: number): void {
     if (!this.#all.delete(one)) return;
     this.#tell(`- ${one}`);
@@ -55,7 +55,7 @@ export class OrphanWatch {
       const forget = (): void => {
         if (this.#shell === shell) this.#shell = undefined;
       };
-      // One that was ended by somebody is started again with the next of them.
+      // A shell that somebody ended is started again with the next process.
       shell.on("error", forget);
       shell.on("exit", forget);
       shell.stdin?.on("error", forget);
@@ -63,7 +63,7 @@ export class OrphanWatch {
       (shell.stdin as { unref?(): void } | null)?.unref?.();
       for (const one of this.#all) this.#tell(`+ ${one}`);
     } catch {
-      // Handles have run out: the next of them tries again.
+      // Out of file descriptors; the next process tries again.
       this.#shell = undefined;
     }
   }

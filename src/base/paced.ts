@@ -1,18 +1,18 @@
 /**
- * Long work as steps: a generator that yields wherever it could be interrupted, at most a millisecond
- * or so apart. Who drives it decides whether others have their turn in between: nobody waits while a
- * server starts, everybody does while it serves.
+ * Long work in steps: a generator that yields wherever it may be interrupted, about every
+ * millisecond. The driver decides if others get turns in between: not during a start, but while the
+ * server serves.
  */
 
 import { setImmediate as nextRound } from "node:timers/promises";
 
-/** Work that can be interrupted wherever it yields. */
+/** Work that may be interrupted wherever it yields. */
 export type Paced<T> = Generator<undefined, T, undefined>;
 
-/** Drives work to its end; `TaskQueue` lets others have their turn in between. */
+/** Runs work to its end; `TaskQueue` gives others turns in between. */
 export type Drive = <T>(work: Paced<T>) => T | Promise<T>;
 
-/** Does the whole of it now. */
+/** Runs all of the work now. */
 export function atOnce<T>(work: Paced<T>): T {
   for (;;) {
     const step = work.next();
@@ -20,13 +20,13 @@ export function atOnce<T>(work: Paced<T>): T {
   }
 }
 
-/** A slice: long enough to get on, short enough for others not to notice. */
+/** The length of a slice: long enough for progress, short enough not to delay others. */
 export const SLICE_MS = 4;
 
-/** Does a slice of something, such as on somebody's account. */
+/** Runs a slice, such as on somebody's account. */
 type DoSlice = <T>(slice: () => T) => T;
 
-/** Does the whole of it, and lets everything else have a round after each slice. */
+/** Runs all of the work, and lets everything else have a round after each slice. */
 export async function inSlices<T>(
   work: Paced<T>,
   doSlice: DoSlice = (slice) => slice(),
@@ -45,10 +45,10 @@ function sliceOf<T>(work: Paced<T>): IteratorResult<undefined, T> {
   }
 }
 
-/** A turn for everybody else, where somebody is served. */
+/** Work without steps, which gives everybody else a turn. */
 export function* giveWay(): Paced<void> {}
 
-/** As `list.filter`. */
+/** Like `list.filter`. */
 export function* filterPaced<T, Kind extends T = T>(
   list: Iterable<T>,
   accepts: ((item: T) => item is Kind) | ((item: T) => boolean),
@@ -61,7 +61,7 @@ export function* filterPaced<T, Kind extends T = T>(
   return accepted;
 }
 
-/** As `list.find`. */
+/** Like `list.find`. */
 export function* findPaced<T>(
   list: Iterable<T>,
   accepts: (item: T) => boolean,
@@ -73,7 +73,7 @@ export function* findPaced<T>(
   return undefined;
 }
 
-/** As `list.map`. */
+/** Like `list.map`. */
 export function* mapPaced<T, R>(list: Iterable<T>, change: (item: T) => R): Paced<R[]> {
   const changed: R[] = [];
   for (const item of list) {
@@ -83,10 +83,10 @@ export function* mapPaced<T, R>(list: Iterable<T>, change: (item: T) => R): Pace
   return changed;
 }
 
-/** Comparisons of a step are about ten times as many. */
+/** The length of a run that is sorted in one step, with about ten times as many comparisons. */
 const RUN = 512;
 
-/** As `list.toSorted(compare)`: equals stay in their order. */
+/** Like `list.toSorted(compare)`, which is stable. */
 export function* sortPaced<T>(
   list: readonly T[],
   compare: (one: T, other: T) => number,

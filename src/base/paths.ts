@@ -1,6 +1,6 @@
 /**
- * Paths: directories that are made, links that are resolved, and the files that come with the product,
- * whether it runs from its sources or as it is built.
+ * Paths: creating directories, resolving links, and locating the product's own files, in sources as
+ * in a build.
  */
 
 import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { codeOf } from "./thrown.ts";
 
 /**
- * Makes a directory with all that lead to it, and says which was the first; throws what the file system
- * says. Node's own way never ends where a file system answers that a directory's parent does not exist
- * although it does, as `/proc` may.
+ * Creates a directory with its parents, and returns the first that it created; throws the file
+ * system's error. Node's own function never ends if the file system denies that an existing parent
+ * exists, as `/proc` may.
  */
 export function makeDirectory(path: string, mode = 0o777): string | undefined {
   const fault = make(path, mode);
@@ -21,7 +21,7 @@ export function makeDirectory(path: string, mode = 0o777): string | undefined {
   if (codeOf(fault) !== "ENOENT" || parent === path) throw fault;
   const first = makeDirectory(parent, mode);
   const again = make(path, mode);
-  // Another process may have made it meanwhile.
+  // Another process may have created it meanwhile.
   if (again !== undefined && !isDirectory(path)) throw again;
   return first ?? path;
 }
@@ -39,7 +39,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The path with its links resolved; undefined where it leads to nothing. */
+/** Returns the path with its links resolved; undefined if nothing is there. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
@@ -48,17 +48,17 @@ export function realPath(path: string): string | undefined {
   }
 }
 
-/** Tells whether a path is a directory, or lies below it. */
+/** Tells whether a path is a directory or lies below it. */
 export function isWithin(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** A path relative to a directory, with slashes as URLs and files of a deployment have them. */
+/** Returns a path relative to a directory, with forward slashes. */
 export function relativePath(directory: string, path: string): string {
   return relative(directory, path).split(sep).join("/");
 }
 
-/** The path of a file or a folder, by its path in the package. */
+/** Returns the path of a file or directory of the package. */
 export function shippedPath(name: string): string {
   const found = [`../../${name}`, `../../../${name}`]
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))

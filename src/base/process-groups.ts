@@ -1,13 +1,13 @@
 /**
- * The process groups of the programs that run now. Each is ended as a whole, and all of them with this
- * process, however it comes to exit, or is killed: what is in a group of its own gets no signal of this one's.
+ * The process groups of running programs. Each is ended as a whole, and all of them when this
+ * process exits or is killed, since a process in another group does not get this one's signals.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { OrphanWatch } from "./orphan-watch.ts";
 import { codeOf, reasonOf } from "./thrown.ts";
 
-/** A program that is started, without a shell. */
+/** A program to start without a shell. */
 export interface ProgramStart {
   readonly program: string;
   readonly args: readonly string[];
@@ -15,7 +15,7 @@ export interface ProgramStart {
   readonly directory: string;
 }
 
-/** A program that was asked to start, which it tells of itself; or why it cannot. */
+/** A program that was asked to start, which later reports if it did; or the reason why it cannot. */
 export type StartedProgram =
   | {
       readonly kind: "child";
@@ -24,7 +24,7 @@ export type StartedProgram =
     }
   | { readonly kind: "fault"; readonly message: string };
 
-/** Starts programs, and knows which of them run. */
+/** Starts programs, and tracks which of them run. */
 export class ProcessGroups {
   readonly #running = new Set<number>();
   readonly #watch = new OrphanWatch();
@@ -32,7 +32,7 @@ export class ProcessGroups {
     for (const pid of this.#running) killGroup(pid);
   };
 
-  /** Starts a program in a group of its own. Where handles have run out, it has no streams. */
+  /** Starts a program in a group of its own. Without free file descriptors it has no streams. */
   start({ program, args, env, directory: cwd }: ProgramStart): StartedProgram {
     try {
       const child = spawn(program, args, { cwd, env, detached: true, stdio: "pipe" });
@@ -43,7 +43,7 @@ export class ProcessGroups {
       }
       return { kind: "child", child };
     } catch (error) {
-      // Some faults of starting are told by an event, and others thrown.
+      // Some errors of spawn are events, others exceptions.
       const isLong = codeOf(error) === "E2BIG";
       const message = isLong ? "its arguments are longer than can be handed over" : reasonOf(error);
       return { kind: "fault", message };
@@ -63,18 +63,18 @@ export class ProcessGroups {
   }
 }
 
-/** Ends a process group; one that is gone already is no fault. */
+/** Ends a process group; one that is already gone is no error. */
 export function killGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // Gone, or what is left of it runs as somebody else.
+    // The group is gone, or its rest runs as another user.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }
 
-/** A program that did not start, in words for who named it. */
+/** Describes why a program did not start. */
 export function startFault(error: unknown, program: string): string {
   switch (codeOf(error)) {
     case "ENOENT": {

@@ -1,13 +1,13 @@
 /**
- * Caches of what was used last, bounded in their number. Told of a `max`, the library lays out room for
- * all of it at once: a millisecond for each ten thousand, of which most daemons never have a hundred.
+ * LRU caches bounded in number. With `max` the library allocates all slots at once, a millisecond
+ * for each ten thousand, of which most daemons never use a hundred; so the size is bounded instead.
  */
 import { LRUCache } from "lru-cache";
 
-/** Values by text, the least recently used of which goes first; with `ttlMs` none is older. */
+/** Values by text; the least recently used is evicted first, and with `ttlMs` values expire. */
 export type RecentlyUsed<Value extends object | true | string> = LRUCache<string, Value>;
 
-/** An empty one, which grows to so many. */
+/** Creates an empty cache for at most this many values. */
 export function recentlyUsed<Value extends object | true | string>(
   max: number,
   ttlMs = 0,

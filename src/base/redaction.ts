@@ -1,46 +1,46 @@
 /**
- * Takes secrets out of what is about to be kept or sent: known ones by their names, others by what
- * they look like. A 64-hex Agent-ID passes untouched.   OpenWOP SR-1, RFC 0002 §B
+ * Removes secrets from data that is about to be stored or sent: known secrets by value, others by
+ * form. A 64-hex Agent-ID is left untouched.   OpenWOP SR-1, RFC 0002 §B
  */
 import { isRecord } from "./json-value.ts";
 
-/** A secret that this server knows, and the name it is replaced with. */
+/** A secret that this server knows, and the name that replaces it. */
 export interface KnownSecret {
   readonly name: string;
   readonly value: string;
 }
 
-/** Takes secrets out of texts and values. */
+/** Removes secrets from texts and values. */
 export interface Redactor {
   text(text: string): string;
-  /** A copy of a JSON value. */
+  /** Returns a copy of a JSON value without secrets. */
   value<Value>(value: Value): Value;
-  /** The places of the secrets in a text, in order and apart. */
+  /** Returns the places of secrets in a text, in order and disjoint. */
   spans(text: string): readonly Span[];
-  /** Up to where, in a text that goes on, no secret begins whose end has not been seen. */
+  /** Returns the length of the text after which an incomplete secret may begin. */
   settledLength(text: string): number;
 }
 
-/** One secret in a text. */
+/** A secret in a text. */
 interface Span {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
 }
 
-/** Shorter ones would be found in words that are none. */
+/** The minimum length of a secret; shorter ones would occur in ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 const MAX_SECRETS = 1024;
 const MAX_DEPTH = 64;
 const TOO_DEEP = "[REDACTED:too-deep]";
-/** No credential is longer before one of the patterns knows it. */
+/** The length by which a pattern recognises any credential. */
 const MAX_UNKNOWN_LENGTH = 512;
 const WHITE_SPACE = /\s/;
 const OPENING_LENGTH = 96;
 const AGENT_ID_LENGTH = 64;
 const AGENT_ID = /(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])/g;
 
-/** A redactor that knows some secrets; the longest are looked for first. */
+/** Creates a redactor of known secrets; the longest are searched first. */
 export function createRedactor(known: readonly KnownSecret[]): Redactor {
   const secrets = known
     .filter(({ value }) => value.length >= MIN_SECRET_LENGTH)
@@ -70,7 +70,7 @@ export function createRedactor(known: readonly KnownSecret[]): Redactor {
   };
 }
 
-/** Every text and number in what is a credential by its name. */
+/** Conceals every text and number in a value whose name marks a credential. */
 function conceal(value: unknown, name: string, depth: number): unknown {
   if (typeof value === "number" || (typeof value === "string" && value !== "")) {
     return `[REDACTED:${name}]`;
@@ -84,7 +84,7 @@ function conceal(value: unknown, name: string, depth: number): unknown {
   return Object.fromEntries(members);
 }
 
-/** A secret may begin with the last word, or with what announces one. */
+/** A secret may begin with the last word, or with what introduces it. */
 function settledLength(text: string, secrets: readonly KnownSecret[]): number {
   let at = text.length;
   const least = text.length - Math.max(MAX_UNKNOWN_LENGTH, secrets[0]?.value.length ?? 0);
@@ -97,7 +97,7 @@ function settledLength(text: string, secrets: readonly KnownSecret[]): number {
   return Math.max(0, at);
 }
 
-/** The length of the secret's beginning that a text ends with. */
+/** Returns the length of a secret's beginning that a text ends with. */
 function overlapOf(text: string, secret: string): number {
   for (let length = Math.min(secret.length - 1, text.length); length > 0; length -= 1) {
     if (text.endsWith(secret.slice(0, length))) return length;
@@ -105,7 +105,7 @@ function overlapOf(text: string, secret: string): number {
   return 0;
 }
 
-/** A text without its secrets. */
+/** Returns a text without its secrets. */
 export function replaceSpans(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
   let rest = 0;
@@ -131,14 +131,14 @@ function findSpans(
       agentIds ??= [...text.matchAll(AGENT_ID)].map(({ index }) => index);
       const end = start + value.length;
       while ((agentIds[agentId + 1] ?? Number.POSITIVE_INFINITY) <= start) agentId += 1;
-      // A secret that happens to be a part of an Agent-ID is none there.
+      // A secret that is part of an Agent-ID is no secret there.
       if (!isPartOf(agentIds[agentId], start, end)) found.push({ start, end, replacement });
       start = text.indexOf(value, end);
     }
   }
   for (const { name, opening, pattern } of patterns) {
     if (opening !== undefined && !text.includes(opening)) continue;
-    // An iterator over matches takes ten times as long over a short text.
+    // An iterator over matches takes ten times as long for a short text.
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
       const { index: start, 0: matched, 1: needed, length } = match;
@@ -154,7 +154,7 @@ function isPartOf(agentId: number | undefined, start: number, end: number): bool
   return start >= agentId && end <= agentId + AGENT_ID_LENGTH;
 }
 
-/** Spans that overlap become one, under the name of the first and longest. */
+/** Merges overlapping spans, under the name of the first and longest. */
 function apart(spans: readonly Span[]): readonly Span[] {
   if (spans.length < 2) return spans;
   const sorted = spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
@@ -167,10 +167,10 @@ function apart(spans: readonly Span[]): readonly Span[] {
   return merged;
 }
 
-/** The characters that end the part of a token that its prefix begins. */
+/** The characters of a token after its prefix. */
 const TOKEN = "[A-Za-z0-9_-]";
 
-/** Prefixes that issuers put before their keys, by the least length of what follows. */
+/** Prefixes of issuers' keys, by the minimum length of the rest. */
 const PREFIXED: readonly (readonly [least: number, ...prefixes: readonly string[]])[] = [
   [8, "sk-", "rk_live_", "sk_live_", "sk_test_", "pk_live_", "xai-"],
   [8, "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
@@ -179,19 +179,19 @@ const PREFIXED: readonly (readonly [least: number, ...prefixes: readonly string[
   [30, "AIza"],
 ];
 
-/** The form of a kind of credentials. */
+/** The form of one kind of credential. */
 interface CredentialPattern {
-  /** Stands in the place of what it matches. */
+  /** The name that replaces a match. */
   readonly name: string;
-  /** Stands in every text that has one: any other need not be looked at. */
+  /** A text that occurs in every match, so that texts without it are not searched. */
   readonly opening?: string;
   readonly pattern: RegExp;
 }
 
 /**
- * The forms of credentials, whoever issued them. Each pattern takes one step a character: no text
- * makes it backtrack. What a group matches has to be there; without it the match is passed over
- * whole. A run of hex digits alone is no credential, since Agent-IDs are that.   OpenWOP SR-1
+ * Returns the forms of credentials, of any issuer. Each pattern takes one step a character, without
+ * backtracking. A match whose group is empty is skipped. Hex digits alone are no credential, since
+ * Agent-IDs are.   OpenWOP SR-1
  */
 function credentialPatterns(): readonly CredentialPattern[] {
   const prefixed = PREFIXED.map(
@@ -205,7 +205,7 @@ function credentialPatterns(): readonly CredentialPattern[] {
         /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z ]{0,32}PRIVATE KEY-----)?/g,
     },
     { name: "bearer-token", pattern: /\bbearer[ \t]{1,8}[A-Za-z0-9._~+/=-]{8,}/gi },
-    // "Basic" begins sentences too: the word that follows it there is in lower case throughout.
+    // "Basic" also begins sentences, where the next word is all lower-case.
     {
       name: "basic-token",
       pattern:
@@ -225,10 +225,10 @@ function credentialPatterns(): readonly CredentialPattern[] {
   ];
 }
 
-/** The beginning of a credential that goes on after white space, at the end of a text. */
+/** The beginning of a credential that continues after white space, at the end of a text. */
 const OPEN_CREDENTIAL: RegExp = /(?:-----BEGIN[A-Z -]{0,48}|\b(?:bearer|basic)[ \t]{0,8})$/i;
 
-/** Names of members whose texts are credentials, in lower case without `-` and `_`. */
+/** Names of members that hold credentials, in lower case without `-` and `_`. */
 const CREDENTIAL_NAMES: ReadonlySet<string> = new Set([
   ...["apikey", "xapikey", "apisecret", "secret", "secretkey", "clientsecret", "privatekey"],
   ...["password", "passwd", "passphrase", "credential", "credentials", "authorization"],
@@ -236,12 +236,12 @@ const CREDENTIAL_NAMES: ReadonlySet<string> = new Set([
   ...["cookie", "setcookie"],
 ]);
 
-/** Tells whether a member of this name holds a credential. */
+/** Tells whether a member's name marks a credential. */
 function namesCredential(name: string): boolean {
   return name.length <= 64 && CREDENTIAL_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
 }
 
-/** While nothing comes out, so much more has to arrive before it is looked at again. */
+/** The growth of held text before it is searched again, while nothing can be released. */
 const GROWTH = 1.25;
 
 export class RedactedStream {
@@ -253,13 +253,13 @@ export class RedactedStream {
     this.#redactor = redactor;
   }
 
-  /** The part of the text so far that is past doubt, and was not given out before. */
+  /** Returns the next part of the text that cannot belong to a secret. */
   push(piece: string): string {
     this.#held += piece;
     if (this.#held.length < this.#due) return "";
     const spans = this.#redactor.spans(this.#held);
     let settled = this.#redactor.settledLength(this.#held);
-    // A secret may be longer than what has been seen of it.
+    // A secret may continue beyond the text so far.
     for (const { start, end } of spans.toReversed()) {
       if (end >= settled) settled = Math.min(settled, start);
     }
@@ -272,7 +272,7 @@ export class RedactedStream {
     return shown;
   }
 
-  /** The rest. */
+  /** Returns the rest. */
   end(): string {
     const shown = this.#redactor.text(this.#held);
     this.#held = "";

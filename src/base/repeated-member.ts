@@ -1,6 +1,6 @@
 /**
- * A member that stands twice in one object of a JSON text: parsers keep the last, and whoever wrote the
- * file meant both.   RFC 7493 §2.3
+ * Finds a duplicate member in an object of a JSON text: parsers silently keep the last, although
+ * the author meant both.   RFC 7493 §2.3
  */
 import {
   BACKSLASH,
@@ -12,9 +12,9 @@ import {
   QUOTE,
 } from "./json-octets.ts";
 
-/** The name of the first repeated member; the text has been parsed and bounded before. */
+/** Returns the name of the first duplicate member; the text was parsed and bounded before. */
 export function findRepeatedMember(json: string): string | undefined {
-  /** The names of each open object so far; undefined for an open array. */
+  /** The names in each open object so far; undefined for an open array. */
   const open: (Set<string> | undefined)[] = [];
   let start = 0;
   let end = 0;
@@ -47,12 +47,12 @@ export function findRepeatedMember(json: string): string | undefined {
   return undefined;
 }
 
-/** Escapes make one name out of many spellings. */
+/** Decodes a name, since escapes give one name many spellings. */
 function readName(written: string): string {
   return written.includes("\\") ? String(JSON.parse(written)) : written.slice(1, -1);
 }
 
-/** Behind the closing quote of the string that opens at `start`. */
+/** Returns the offset after the closing quote of the string that opens at `start`. */
 function endOfString(json: string, start: number): number {
   let at = start + 1;
   while (at < json.length && json.charCodeAt(at) !== QUOTE) {

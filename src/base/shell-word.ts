@@ -1,4 +1,4 @@
-/** A text as a shell takes it for one word, whole, since it is to be run: in a command that somebody copies. */
+/** Quotes a text as one shell word, for a command to be copied and run. */
 export function shellWord(text: string): string {
   return /^[\w./][\w./:,%-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,14 +1,14 @@
 /**
- * A map by text that grows a little at a time. A `Map` of a hundred thousand entries that becomes
- * larger moves them all at once, which holds the event loop for 10 to 15 ms; of many small ones each
- * moves its own.
+ * A map by text that grows gradually. A `Map` of a hundred thousand entries rehashes all of them
+ * when it grows, which blocks the event loop for 10 to 15 ms; many small maps each rehash their
+ * own.
  */
 
 const PARTS = 64;
-/** Looked at to tell which part a key is in. */
+/** The number of characters that select a key's part. */
 const CHARACTERS = 24;
 
-/** Entries by text, in no order. */
+/** Entries by text, unordered. */
 export class SpreadMap<V> {
   readonly #parts: readonly Map<string, V>[] = Array.from({ length: PARTS }, () => new Map());
   #size = 0;
@@ -36,7 +36,10 @@ export class SpreadMap<V> {
     for (const part of this.#parts) yield* part;
   }
 
-  /** By characters from all over the key: the whole of a long one would take longer than finding it. */
+  /**
+   * Selects the part by characters from the whole key; hashing all of a long key would take longer
+   * than the lookup.
+   */
   #partOf(key: string): Map<string, V> {
     const step = Math.ceil(key.length / CHARACTERS);
     let mixed = key.length;

@@ -1,7 +1,7 @@
 /**
- * Files that the daemon writes into its state directory, and the symbolic links in it. A link is never
- * followed for writing: somebody may have planted it, and it may lead to a file that is not ours to
- * write. The start names each that leads out of the directory, or that another user made.
+ * Files that the daemon writes into its state directory, and symbolic links in it. A link is never
+ * followed for writing, since somebody may have planted it to a file that is not ours. The start
+ * reports each link that leads out of the directory, or that another user created.
  */
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { PERMISSION_FAULT } from "./bounded-file.ts";
 import { isWithin, realPath } from "./paths.ts";
 import { codeOf } from "./thrown.ts";
 
-/** Opens a file for its owner alone; throws for a symbolic link. */
+/** Opens a file with access for its owner only; throws for a symbolic link. */
 export function openStateFile(path: string, flags: number): number {
   try {
     return openSync(path, flags | constants.O_NOFOLLOW, 0o600);
@@ -32,7 +32,7 @@ export function openStateFile(path: string, flags: number): number {
   }
 }
 
-/** Returns once a file is on the disk as it is, or the names in a directory are. */
+/** Syncs a file, or the names in a directory, to the disk. */
 export function syncPath(path: string): void {
   const opened = openSync(path, "r");
   try {
@@ -42,7 +42,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Replaces a file in one piece; a link under its name is replaced as well, not followed. */
+/** Replaces a file atomically; a link with its name is replaced, not followed. */
 export function replaceStateFile(path: string, content: string | Uint8Array): void {
   const temporary = temporaryOf(path);
   rmSync(temporary, { force: true });
@@ -56,7 +56,7 @@ export function replaceStateFile(path: string, content: string | Uint8Array): vo
   renameSync(temporary, path);
 }
 
-/** As `replaceStateFile`, off the loop; what can be made again need not be synced. */
+/** Like `replaceStateFile`, but asynchronous; it is not synced by default, for files that can be made again. */
 export async function replaceDerivedFile(
   path: string,
   content: string | Uint8Array,
@@ -79,19 +79,19 @@ function temporaryOf(path: string): string {
 }
 
 interface LinkFault {
-  /** Absolute. */
+  /** The path, absolute. */
   readonly path: string;
-  /** Lower case, no full stop. */
+  /** The fault, in lower case without full stop. */
   readonly message: string;
 }
 
-/** The depth to look to; nothing that the daemon writes lies deeper. */
+/** The depth of the search; the daemon writes nothing deeper. */
 const MAX_DEPTH = 4;
 
 /**
- * The links of a state directory that must not be followed for writing, and directories in it that may have
- * some unseen. Below `readOnly`, names in the directory, nothing is written: secrets are often mounted there as
- * links.
+ * Finds the links of a state directory that must not be followed for writing, and the directories
+ * that could not be searched. Nothing is written below the `readOnly` names, where secrets are
+ * often mounted as links.
  */
 export function findLinkFaults(
   directory: string,
@@ -119,7 +119,7 @@ export function findLinkFaults(
   return faults;
 }
 
-/** Says what is wrong with one written file, wherever it is; undefined where it is no link. */
+/** Returns the fault of a file to be written; undefined if it is no link. */
 export function findForeignLink(path: string): LinkFault | undefined {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined || !status.isSymbolicLink() || isOurs(status.uid)) return undefined;
@@ -139,12 +139,12 @@ function foreign(path: string, uid: number): LinkFault {
   return { path, message: `is a symbolic link that another user made (uid ${uid})` };
 }
 
-/** Root could write anywhere without a link. */
+/** Root can write anywhere without a link. */
 function isOurs(uid: number): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }
 
-/** Undefined: this user may not look. */
+/** Returns the entries of a directory; undefined if this user may not read it. */
 function entriesOf(directory: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(directory, { withFileTypes: true });

@@ -1,8 +1,8 @@
-/** Counts of what there is now, such as the connections of an address; of a key without any nothing is kept. */
+/** Counts present things by key, such as the connections of an address; a key at 0 is removed. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
-  /** How many there are of a key. */
+  /** Returns the count of a key. */
   of(key: string): number {
     return this.#counts.get(key) ?? 0;
   }

@@ -1,65 +1,65 @@
 /**
- * Long work that shares the event loop: a task gives way once it has had its slice, everything else
- * has its time, and the owner that has had least goes on.
+ * Runs long work on the event loop: a task yields after its slice, everything else gets a turn, and
+ * the owner with the least time continues.
  */
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { Paced } from "./paced.ts";
 
-/** For whom work is done. */
+/** The owner on whose account work is done. */
 export interface TaskOwner {
   readonly key: string;
-  /** All who are not known have half of the time between them. */
+  /** True for a known owner; unknown owners together get half of the time. */
   readonly isKnown: boolean;
 }
 
-/** Measures what is done for an owner at a time. */
+/** Measures the work done for an owner. */
 export interface TaskMeter {
-  /** Does some work at once, and charges who pays for it. */
+  /** Runs synchronous work, and charges its payer. */
   slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number): T;
 }
 
 interface TaskQueueOptions {
-  /** The length of one turn; a step that has begun is finished. */
+  /** The length of a turn; a started step is finished. */
   readonly sliceMs: number;
-  /** Charges the owners for the time they are given. */
+  /** Charges the owners for their time. */
   readonly meter?: TaskMeter;
   readonly now?: () => number;
 }
 
-/** Requests keep four fifths of the time at full load: rounds, while they are not idle. */
+/** The multiple of a slice that requests get under full load, which leaves them four fifths of the time. */
 const SLICES_FOR_OTHERS = 4;
-/** A round in which nothing happened is shorter. */
+/** The length below which a round was idle. */
 const IDLE_ROUND_MS = 0.05;
-/** More of one owner at a time would fill the memory with what waits. */
+/** The maximum number of waiting tasks of an owner, since each holds memory. */
 const MAX_WAITING = 32;
 /**
- * The owner of the server's own tasks, which take turns after each slice: they are for different
- * people, and an index of much must not hold up the short list that somebody waits for.
+ * The owner of the server's own tasks, which rotate after each slice: they serve different people,
+ * and a large index must not delay a short list that somebody waits for.
  */
 export const THE_SERVER: TaskOwner = { key: "", isKnown: true };
 
 interface Task {
-  /** Does one piece; true: that was the last. */
+  /** Runs one piece; true if that was the last. */
   advance(): boolean | Promise<boolean>;
 }
 
-/** The tasks of one owner, in their order. */
+/** The tasks of one owner, in order. */
 interface Lane {
   readonly owner: TaskOwner;
   readonly tasks: Task[];
-  /** The time it has had, on the clock of its class. */
+  /** The time used, on the clock of its class. */
   spent: number;
 }
 
-/** Owners who share evenly. */
+/** Owners that share evenly. */
 interface OwnerClass {
   readonly lanes: Map<string, Lane>;
   spent: number;
-  /** The earlier time of the lane served last: a newcomer is owed no more than that. */
+  /** The earlier time of the last served lane, at which a new lane starts, so that it has no arrears. */
   clock: number;
 }
 
-/** Does tasks, of any owner. */
+/** Runs tasks of all owners. */
 export class TaskQueue {
   readonly #sliceMs: number;
   readonly #meter: TaskMeter | undefined;
@@ -79,7 +79,7 @@ export class TaskQueue {
     return waiting < MAX_WAITING;
   }
 
-  /** Does the work whole, once it is its turn. */
+  /** Runs work as a whole in its turn. */
   run<T>(work: () => T | Promise<T>, owner: TaskOwner): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): true | Promise<true> => {
@@ -96,7 +96,7 @@ export class TaskQueue {
     });
   }
 
-  /** Does the work step by step; rejects when the signal says that nobody waits. */
+  /** Runs work step by step; rejects when the signal aborts. */
   pace<T>(steps: Paced<T>, owner: TaskOwner, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): boolean => {
@@ -106,7 +106,7 @@ export class TaskQueue {
           if (step.done !== true) return false;
           resolve(step.value);
         } catch (error) {
-          // The work closes what it has open.
+          // Lets the work release its resources.
           steps.return(undefined as T);
           reject(error);
         }
@@ -121,7 +121,7 @@ export class TaskQueue {
     const lane = lanes.get(owner.key);
     if (lane !== undefined) lane.tasks.push(task);
     else {
-      // A class that had nothing to do has saved nothing up.
+      // An idle class does not save up time.
       if (lanes.size === 0) this.#catchUp(owner.isKnown);
       lanes.set(owner.key, { owner, tasks: [task], spent: clock });
     }
@@ -152,7 +152,7 @@ export class TaskQueue {
     this.#isWorking = false;
   }
 
-  /** Lets everything else have a round, and more of them while they are made use of. */
+  /** Lets everything else have rounds until they are idle or have had their share. */
   async #giveWay(): Promise<void> {
     const from = this.#now();
     const until = from + SLICES_FOR_OTHERS * this.#sliceMs;
@@ -163,7 +163,7 @@ export class TaskQueue {
     }
   }
 
-  /** Gives the first task of a lane its slice. */
+  /** Runs a slice of a lane's first task. */
   async #serve(lane: Lane): Promise<void> {
     const { owner, tasks } = lane;
     const [task] = tasks;
@@ -197,7 +197,7 @@ export class TaskQueue {
     lane.spent += spent;
   }
 
-  /** Of those who are known and those who are not, in turn; there, who has had least. */
+  /** Alternates between known and unknown owners by time used, then takes the least served owner. */
   #next(): Lane | undefined {
     const isKnownFirst = this.#known.spent <= this.#strangers.spent;
     const [first, second] = isKnownFirst
@@ -211,7 +211,7 @@ function createClass(): OwnerClass {
   return { lanes: new Map(), spent: 0, clock: 0 };
 }
 
-/** The first of equals, which has waited longest. */
+/** Returns the least served lane, and the first of equals, which has waited longest. */
 function leastServed({ lanes }: OwnerClass): Lane | undefined {
   let least: Lane | undefined;
   for (const lane of lanes.values()) {

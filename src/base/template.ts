@@ -1,17 +1,17 @@
 /**
- * Texts with named places in them, `{name}`: paths of endpoints, URLs of upstreams, paths of OpenAPI.
- * A name has no slash and no brace in it; which names are legal, the readers of each text decide.
+ * Texts with placeholders, `{name}`: endpoint paths, upstream URLs, OpenAPI paths. A name contains
+ * no slash or brace; each reader decides which names are valid.
  */
 
 const PLACE = /\{([^{}/]+)\}/g;
 const PLACE_SPLIT = /(\{[^{}/]+\})/;
 
-/** A part of a template: text as it stands, or a place for a value. */
+/** A part of a template: literal text, or a placeholder. */
 export type TemplatePiece =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "parameter"; readonly name: string };
 
-/** A template taken apart; a brace that belongs to no place is text. */
+/** Splits a template; a brace outside a placeholder is text. */
 export function templatePieces(template: string): TemplatePiece[] {
   return template
     .split(PLACE_SPLIT)
@@ -23,13 +23,13 @@ export function templatePieces(template: string): TemplatePiece[] {
     );
 }
 
-/** The names in a template, in order, as often as they occur. */
+/** Returns the names of the placeholders, in order and with repetitions. */
 export function templateNames(template: string): string[] {
   if (!template.includes("{")) return [];
   return [...template.matchAll(PLACE)].map(([, name = ""]) => name);
 }
 
-/** The template with a text in each place; undefined leaves the place as it is. */
+/** Fills each placeholder; undefined leaves it unchanged. */
 export function fillTemplate(
   template: string,
   valueFor: (name: string) => string | undefined,
@@ -37,7 +37,7 @@ export function fillTemplate(
   return template.replace(PLACE, (place, name: string) => valueFor(name) ?? place);
 }
 
-/** The template without the names of its places: equal for those that match the same. */
+/** Returns a template without its names, equal for templates that match the same texts. */
 export function templateShape(template: string): string {
   return fillTemplate(template, () => "{}");
 }

@@ -1,11 +1,11 @@
-/** Describes a thrown value as text: JavaScript lets anything be thrown. */
+/** Describes a thrown value, which in JavaScript may be anything. */
 
-/** The message of an error, or the text of what is none. */
+/** Returns the message of an error, or the text of another value. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The stack of an error, or the text of what is none; whatever was thrown, it has one. */
+/** Returns the stack of an error, or the text of another value; never throws. */
 export function traceOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? (thrown.stack ?? thrown.message) : thrown);
@@ -14,7 +14,7 @@ export function traceOf(thrown: unknown): string {
   }
 }
 
-/** The code of a platform error, such as `ENOENT`; empty for anything without one. */
+/** Returns the code of a platform error, such as `ENOENT`; empty for any other value. */
 export function codeOf(thrown: unknown): string {
   return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }

@@ -1,18 +1,18 @@
 /**
- * Reads TOML that an operator wrote. Decides whether a text is TOML at all and which of its values
- * are JSON values; a text that is neither is a fault in words, never an exception.
+ * Reads operators' TOML: parses a text, and converts its values to JSON values. An invalid text is
+ * a fault in words, never an exception.
  */
 import { parse, TomlDate, TomlError } from "smol-toml";
 import { reasonOf } from "./thrown.ts";
 
-/** A TOML table; its prototype is null, so every member is the file's own. */
+/** A TOML table; its prototype is null, so that every member is from the file. */
 export type TomlTable = Readonly<Record<string, unknown>>;
 
 type TomlDocument =
   | { readonly table: TomlTable; readonly fault?: undefined }
   | { readonly table?: undefined; readonly fault: string };
 
-/** Deeper values are not for schemas, and would only exhaust the stack of whoever walks them. */
+/** The maximum depth; deeper values would only exhaust the stack of recursive code. */
 const MAX_DEPTH = 64;
 
 const OPTIONS = { useLegacyDate: true, maxDepth: MAX_DEPTH } as const;
@@ -22,11 +22,12 @@ function isDay(text: string): boolean {
   return new Date(text).toISOString().startsWith(text);
 }
 
-/** Parses a document; a fault names line and column. */
+/** Parses a document; a fault has line and column. */
 export function parseToml(text: string): TomlDocument {
   try {
     const table = parse(text, OPTIONS);
-    // A day that its month does not have is the next month's to the parser; of no month is none.
+    // The parser accepts a day that its month lacks as the next month's, so that such days get an
+    // invalid month.
     const strict = text.replace(LAST_DAYS, (day, year: string) =>
       isDay(day) ? day : `${year}-00-00`,
     );
@@ -34,24 +35,24 @@ export function parseToml(text: string): TomlDocument {
     return { table };
   } catch (error) {
     if (!(error instanceof TomlError)) return { fault: `is not TOML: ${reasonOf(error)}` };
-    // Without the excerpt that follows, which may show a secret.
+    // Without the excerpt after it, which may contain a secret.
     const reason = error.message.split("\n", 1)[0]?.replace("Invalid TOML document: ", "");
     const at = `line ${error.line}, column ${error.column}${nameIn(text, error.line)}`;
     return { fault: `is not TOML: ${at}: ${reason}` };
   }
 }
 
-/** A key with the beginning of a value, or a table: a line of a text in several lines is neither. */
+/** A key with the start of a value, or a table header; lines within a multi-line text match neither. */
 const NAMED = /^\s*(?:([\w.-]{1,64})\s*=\s*["'[{\dtf]|\[\[?\s*([\w.-]{1,64})\s*\])/;
 
-/** The key or table that a line begins with, which is no secret. */
+/** Returns the key or table at the start of a line, which is no secret. */
 function nameIn(text: string, line: number): string {
   const [, key, table] = NAMED.exec(text.split("\n", line)[line - 1] ?? "") ?? [];
   const name = key ?? table;
   return name === undefined ? "" : `, at ${name}`;
 }
 
-/** Tells whether a value is a table, as opposed to an array, a date or a scalar. */
+/** Tells whether a value is a table, not an array, a date or a scalar. */
 export function isTable(value: unknown): value is TomlTable {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
@@ -59,8 +60,8 @@ export function isTable(value: unknown): value is TomlTable {
 }
 
 /**
- * The JSON value of a TOML value: tables as plain objects, dates as ISO text. Undefined for what
- * JSON cannot say: `inf`, `nan`, and nesting beyond 64 levels.
+ * Converts a TOML value to JSON: tables become plain objects, and dates ISO texts. Undefined for
+ * values that JSON cannot represent: `inf`, `nan`, and nesting beyond 64 levels.
  */
 export function toJson(value: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) return undefined;
@@ -76,7 +77,7 @@ export function toJson(value: unknown, depth = 0): unknown {
       if (member === undefined) return undefined;
       members.push([name, member]);
     }
-    // fromEntries defines members, so that one named __proto__ stays a member.
+    // fromEntries defines own members, even one named __proto__.
     return Object.fromEntries(members);
   }
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;

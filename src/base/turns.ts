@@ -1,28 +1,28 @@
-/** Work that must not overlap: one piece after the other, whatever becomes of the one before. */
+/** Runs work in sequence, one piece after the other, even after a failure. */
 
-/** Pieces of work in one order. */
+/** A single sequence of work. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Runs work once all that was given before it has ended, well or not. */
+  /** Runs work after all earlier work has settled. */
   run<Done>(work: () => Done | Promise<Done>): Promise<Done> {
     const done = this.#last.then(work);
     this.#last = done.then(nothing, nothing);
     return done;
   }
 
-  /** Resolves once all that was given so far has ended. */
+  /** Resolves once all work so far has settled. */
   settled(): Promise<void> {
     return this.#last;
   }
 }
 
-/** Work under a name, one piece after the other; work under different names runs side by side. */
+/** A sequence of work for each name; different names run concurrently. */
 export class KeyedTurns {
-  /** By name: settled once its last piece of work is. */
+  /** By name, settled once its last piece of work is. */
   readonly #ends = new Map<string, Promise<void>>();
 
-  /** Runs work once all that was given before it under the name has ended, well or not. */
+  /** Runs work after all earlier work with the same name has settled. */
   run<Done>(name: string, work: () => Promise<Done>): Promise<Done> {
     const done = (this.#ends.get(name) ?? Promise.resolve()).then(work);
     const end = done.then(nothing, nothing);
@@ -33,7 +33,7 @@ export class KeyedTurns {
     return done;
   }
 
-  /** The number of names under which there is work. */
+  /** The number of names with pending work. */
   get size(): number {
     return this.#ends.size;
   }

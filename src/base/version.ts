@@ -1,2 +1,2 @@
-/** The product's version, as package.json has it; a test keeps the two together. */
+/** The product's version; a test keeps it equal to package.json's. */
 export const VERSION = "0.1.0";
