@@ -28,8 +28,8 @@ const NO_BODY = new Uint8Array(0);
 const MAX_DISPATCH_DEPTH = 16;
 
 /**
- * Creates the exchange of an inner dispatch; its input stays a value, beside the request. @throws
- * when dispatches nest too deeply.
+ * Creates the exchange of an inner dispatch; its input stays a value, beside the request.
+ * @throws if dispatches nest too deeply
  */
 export function innerExchange(
   parent: Exchange,
