@@ -1,6 +1,6 @@
 /**
  * The contents of a deployment: the catalog and method policy, the operator's endpoints and
- * recipes, their upstreams, and their routes (tier B). AGTP-API §6.1, §9
+ * recipes, their upstreams, and their routes (tier B).   AGTP-API §6.1, §9
  */
 
 import { existsSync } from "node:fs";

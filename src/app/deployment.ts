@@ -1,6 +1,6 @@
 /**
  * Builds a whole deployment from its files, up to the dispatcher, before any of it is served.
- * Problems are collected, and it is decided here which of them stop the start. AGTP-API "Validation
+ * Problems are collected, and it is decided here which of them stop the start.   AGTP-API "Validation
  * Timing"
  */
 

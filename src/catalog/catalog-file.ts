@@ -1,7 +1,7 @@
 /**
  * Reads and checks a catalog file: returns the catalog or every problem with it, and never throws
  * because of the file's content. Any version of the catalog is accepted, and any subset with the
- * floor. AGTP-API §3.1, §3.2, §4.1, §4.2
+ * floor.   AGTP-API §3.1, §3.2, §4.1, §4.2
  */
 import { readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";

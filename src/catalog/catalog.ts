@@ -1,7 +1,7 @@
 /**
  * The method catalog: the vocabulary of method names, the floor that every server supports, and the
  * HTTP verbs that an operator may enable. It defines the form of a method name and when a
- * deprecation is announced; `catalog-file.ts` reads the file. AGTP-API §3, §4
+ * deprecation is announced; `catalog-file.ts` reads the file.   AGTP-API §3, §4
  */
 import { path, type Schema, table } from "../schema/section-field.ts";
 

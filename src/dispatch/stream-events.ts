@@ -1,6 +1,6 @@
 /**
  * Events in an agent's lifecycle stream that do not change its status: about its contracts,
- * sessions and escalations. Each is the next record of its chain. AGTP-LOG "Local Stream"
+ * sessions and escalations. Each is the next record of its chain.   AGTP-LOG "Local Stream"
  */
 
 import type { Call } from "../handlers/handler.ts";

@@ -1,7 +1,7 @@
 /**
  * The schema of an endpoint file for editors, including the handler table. Its key tables are those
  * of the readers; `agtpd --check` reports problems that depend on the deployment, such as a method
- * that the catalog lacks. AGTP-API §5, §6, §12, §13.2
+ * that the catalog lacks.   AGTP-API §5, §6, §12, §13.2
  */
 import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import {

@@ -1,6 +1,6 @@
 /**
  * Reads `[endpoint.handler]`: the handler type, and everything that the type needs. Functions and
- * recipes are resolved when handlers are bound. AGTP-API §12
+ * recipes are resolved when handlers are bound.   AGTP-API §12
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";

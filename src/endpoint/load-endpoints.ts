@@ -1,6 +1,6 @@
 /**
  * Loads the endpoints of a deployment: reads the files, compiles the schemas, and refuses taken
- * pairs. A file with an error is not served; the operator decides if the others are. AGTP-API §13.2
+ * pairs. A file with an error is not served; the operator decides if the others are.   AGTP-API §13.2
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { atOnce, type Paced } from "../base/paced.ts";

@@ -1,6 +1,6 @@
 /**
  * Checks the methods that endpoints and recipes name: those of the catalog and the custom ones are
- * permitted. Legacy, removed and unknown verbs are problems with a remedy. AGTP-API §3.2, §3.3,
+ * permitted. Legacy, removed and unknown verbs are problems with a remedy.   AGTP-API §3.2, §3.3,
  * §3.6, §4.5
  */
 import { suggest } from "../base/close-matches.ts";

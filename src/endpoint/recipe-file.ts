@@ -1,7 +1,7 @@
 /**
  * Reads recipe files: the pattern, the steps and the source of each parameter. Returns the valid
  * recipes, and the problems of all others. Steps are resolved to endpoints when compositions are
- * bound. AGTP-API §10.5, §12.1
+ * bound.   AGTP-API §10.5, §12.1
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";

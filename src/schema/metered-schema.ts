@@ -1,7 +1,7 @@
 /**
  * Checks values against schemas from unknown callers without generating code: every keyword is a
  * function, created at the first value, and every step of a check is metered, so that no schema and
- * value together keep the daemon busy for more than a fraction of a second. AGTP-API §10.6, §13.2
+ * value together keep the daemon busy for more than a fraction of a second.   AGTP-API §10.6, §13.2
  */
 import type { CompiledSchema } from "./compiled-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";

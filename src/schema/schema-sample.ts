@@ -1,7 +1,7 @@
 /**
  * Generates a sample value for a schema of common form: a value that the schema offers (`const`,
  * `examples`, `default`, `enum`), or the simplest value of its type within its bounds. The result
- * is deterministic, but a guess that must be checked before use. AGTP-API §6.4 "input_schema"
+ * is deterministic, but a guess that must be checked before use.   AGTP-API §6.4 "input_schema"
  */
 import { isRecord, type JsonRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";

@@ -1,6 +1,6 @@
 /**
  * The rates of a daemon with workers: each reports what its payers take to the others within
- * moments, so that a payer has one account across all connections. `[limits] requests_per_second`,
+ * moments, so that a payer has one account across all connections.   `[limits] requests_per_second`,
  * AGTP-API §10.1.5
  */
 import type { Link } from "../../base/link.ts";

@@ -2,7 +2,7 @@
  * Decides which calls need an approval: calls of endpoints that demand one, and calls whose first
  * matching rule of `[[policies.approvals]]` does. The protocol's own methods need none, except
  * those that start agents of this server: if CONFIRM needed an approval, nobody could ever give
- * one. docs/approvals.md
+ * one.   docs/approvals.md
  */
 
 import { coerce } from "../../endpoint/input.ts";

@@ -1,7 +1,7 @@
 /**
  * The call that an approval is for, as operators see it and as its digest is computed. Two requests
  * are the same call if all its members are equal, however they were written on the wire. Also finds
- * the record of the call's answer. docs/approvals.md
+ * the record of the call's answer.   docs/approvals.md
  */
 import { randomBytes } from "node:crypto";
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
  * Contracts as routes: the agreed schemas are compiled on the first call, and the captured plan
  * runs like any composition. A contract that ends before it runs is refused like an ended one that
- * is presented; one that ends while it runs takes no further step. AGTP-API §10.1.1, §10.5, §10.7
+ * is presented; one that ends while it runs takes no further step.   AGTP-API §10.1.1, §10.5, §10.7
  */
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { type Contract, contractDefinition } from "../../endpoint/contract.ts";

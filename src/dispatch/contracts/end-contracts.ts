@@ -1,6 +1,6 @@
 /**
  * Ends contracts: one on request, or all of a session or of a removed method. Each has an event in
- * its agent's stream as soon as it has ended, even if ending another one fails. AGTP-API §4.5,
+ * its agent's stream as soon as it has ended, even if ending another one fails.   AGTP-API §4.5,
  * §10.1.4, §10.8
  */
 import type { Contract } from "../../endpoint/contract.ts";

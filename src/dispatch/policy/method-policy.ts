@@ -1,6 +1,6 @@
 /**
  * The method policy of `[policies.methods]`, checked against the catalog and compiled to lookups:
- * the methods that the server accepts, their aliases, and the redirects. AGTP-API §9
+ * the methods that the server accepts, their aliases, and the redirects.   AGTP-API §9
  */
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
 import { given } from "../../base/json-value.ts";
@@ -178,7 +178,7 @@ function legacySet(legacy: MethodPolicyConfig["legacy"], catalog: Catalog): Read
   return new Set(legacy === "*" ? catalog.legacy.keys() : legacy);
 }
 
-/** Compiles the aliases, which are single-hop: chains, cycles and unknown targets stop the start. §9.2 */
+/** Compiles the aliases, which are single-hop: chains, cycles and unknown targets stop the start.   §9.2 */
 function compileAliases(
   { config, catalog, file }: PolicyInput,
   custom: ReadonlySet<string>,
@@ -200,7 +200,7 @@ function compileAliases(
   return aliases;
 }
 
-/** Warns of a disallowed name that is an alias: it is resolved first, and never judged by that name. §9.2 */
+/** Warns of a disallowed name that is an alias: it is resolved first, and never judged by that name.   §9.2 */
 function warnOfAliased(
   disallow: readonly string[],
   aliases: ReadonlyMap<string, string>,

@@ -1,7 +1,7 @@
 /**
  * Measures the event loop time of each request, for its payer's account. Only the processor time of
  * the loop's own thread counts, not the wait for a processor on a busy machine nor the work of
- * other threads. `[limits] work_ms_per_second`
+ * other threads.   `[limits] work_ms_per_second`
  */
 import { openSync, readSync } from "node:fs";
 import { performance } from "node:perf_hooks";

@@ -1,7 +1,7 @@
 /**
  * Limits what each payer takes from the server, with leaky buckets: requests, and event loop time
  * in slices long enough to delay others. Buckets survive a reload of the limits, and the oldest are
- * dropped before a million addresses fill the memory. `[limits] work_ms_per_second`,
+ * dropped before a million addresses fill the memory.   `[limits] work_ms_per_second`,
  * `requests_per_second`
  */
 

@@ -1,6 +1,6 @@
 /**
  * Rates for requests outside the pipeline: the APIs of the HTTP listener, which authenticate their
- * callers themselves. The accounts are shared with the pipeline. `[limits] work_ms_per_second`,
+ * callers themselves. The accounts are shared with the pipeline.   `[limits] work_ms_per_second`,
  * `requests_per_second`
  */
 import { channel } from "node:diagnostics_channel";

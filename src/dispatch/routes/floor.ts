@@ -1,5 +1,5 @@
 /**
- * The floor: the eighteen methods that every AGTP server answers on "/". AGTP "Method Floor",
+ * The floor: the eighteen methods that every AGTP server answers on "/".   AGTP "Method Floor",
  * AGTP-API §3.1
  */
 import type { JsonRecord } from "../../base/json-value.ts";

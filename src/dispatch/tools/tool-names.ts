@@ -1,6 +1,6 @@
 /**
  * Tool names that MCP clients accept: the endpoint's own, or one derived from method and path. A
- * derived name is as short as uniqueness permits. AGTP-API §5.8.4, MCP "Tool Names"
+ * derived name is as short as uniqueness permits.   AGTP-API §5.8.4, MCP "Tool Names"
  */
 import { hash } from "node:crypto";
 import { mapPaced, type Paced } from "../../base/paced.ts";
