@@ -49,7 +49,7 @@ export const ANONYMOUS: Caller = {
 /** The scope of operators: it shows everybody's contracts and attempts.   AGTP-API §5.8.7 */
 export const INSPECT_ALL = "inspect:all";
 
-/** Tells whether a caller may see what belongs to others. A stranger's claim grants nothing. */
+/** Tells whether a caller may see what belongs to others. An unknown agent's claim grants nothing. */
 export function seesAll({ authority, document }: Caller): boolean {
   return document !== undefined && authority.covers(INSPECT_ALL);
 }

@@ -15,7 +15,7 @@ interface NegotiationAttempt {
   readonly locks: Readonly<Record<string, string>>;
   readonly reason: string;
   readonly explanation: string;
-  /** RFC 3339. */
+  /** The time of the attempt, in RFC 3339. */
   readonly at: string;
 }
 
