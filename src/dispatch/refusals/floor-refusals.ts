@@ -1,5 +1,5 @@
 /**
- * Refusals of floor methods: quotas of NOTIFY and REVOKE, and EXECUTE, SUMMARIZE and PLAN without a
+ * Refusals of floor methods: the quotas of NOTIFY, and EXECUTE, SUMMARIZE and PLAN without a
  * result.   AGTP "NOTIFY", "EXECUTE", "SUMMARIZE", "PLAN"
  */
 import { clip } from "../../base/json-value.ts";
