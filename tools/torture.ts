@@ -3,7 +3,7 @@
  * `npm run torture`: attacks and operational faults against a daemon on loopback, each with its own
  * daemon and for a limited time, while another process measures its responses; also faults against
  * a cluster of three with its own PostgreSQL. Exit 0: it held; 1: it did not, and the report tells
- * where. docs/torture.md
+ * where.   docs/torture.md
  */
 import { fileURLToPath } from "node:url";
 import { command, type Options } from "../src/programs/shell/command.ts";

@@ -51,8 +51,8 @@ const SYSTEM = shareLookUps(lookup);
 /**
  * Creates the look-up for connections, over the system's resolver unless another is given. DNS
  * answers may change, so the addresses are checked for each new connection: only `localhost` may
- * resolve to this machine, and no name to link-local, unspecified or multicast addresses.   RFC
- * 6761 §6.3, RFC 6890
+ * resolve to this machine, and no name to link-local, unspecified or multicast addresses.
+ * RFC 6761 §6.3, RFC 6890
  */
 export function createUpstreamLookup(resolve: Resolve = SYSTEM): LookupFunction {
   return (hostname, options, callback) => {

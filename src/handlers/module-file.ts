@@ -1,7 +1,7 @@
 /**
  * The functions of handler modules: resolves a dotted reference to a module's file below the
  * handlers root, and explains a failed import. Symbolic links are resolved first, and files outside
- * the root do not exist for handlers. AGTP-API §12.2
+ * the root do not exist for handlers.   AGTP-API §12.2
  */
 
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * The connections to external services: one pool of kept-alive, verified TLS connections for each
- * origin and set of trusted CAs, shared by the endpoints that have both in common. AGTP-API §12.3
+ * origin and set of trusted CAs, shared by the endpoints that have both in common.   AGTP-API §12.3
  */
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { raceAbort } from "../base/deadline.ts";
@@ -29,8 +29,8 @@ interface UpstreamPool {
   /**
    * Sends a request; rejects once its signal fires, even before there is a connection for it. A GET
    * or HEAD is retried once if the server closed a reused connection without answering it: the
-   * server had closed the idle connection while the request was on its way.   RFC 9110 §9.2.2, RFC
-   * 9112 §9.3.1
+   * server had closed the idle connection while the request was on its way.
+   * RFC 9110 §9.2.2, RFC 9112 §9.3.1
    */
   request(request: EndedRequest): Promise<Dispatcher.ResponseData>;
 }

@@ -1,6 +1,6 @@
 /**
  * Translates an external service's answer into a body for the caller or a named error. An error
- * reveals the upstream's status and nothing else of its answer. AGTP-API §12.3, Table 8
+ * reveals the upstream's status and nothing else of its answer.   AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
 import { hasLostNumbers, rewriteExactly } from "../base/exact-numbers.ts";

@@ -1,7 +1,7 @@
 /**
  * Reads answers that are a sequence of items as one list: lines of JSON, JSON text sequences, and
  * event streams. A truncated or invalid item spoils the whole answer: a part is never passed off as
- * the whole. RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
+ * the whole.   RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
  */
 import { EventReader, type StreamEvent } from "../base/event-stream.ts";
 import { ANSWER_BOUNDS, excessInWords } from "../base/json-bounds.ts";

@@ -1,7 +1,7 @@
 /**
  * Reads one `*.agent.json` file into an Agent Identity Document, or into the list of its problems.
- * Members beyond those checked here are kept unchanged, because a signature may cover them.   AGTP
- * "Agent Identity Document"
+ * Members beyond those checked here are kept unchanged, because a signature may cover them.
+ * AGTP "Agent Identity Document"
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";

@@ -2,7 +2,7 @@
  * The checks of a bearer token before any key is used: the Authorization header's form, and the
  * token's own header and claims as far as they can be refused unverified. It refuses everything by
  * which a token could choose its own verification: no algorithm, a symmetric one, an embedded key,
- * critical extensions. AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
+ * critical extensions.   AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { decodeExactUtf8 } from "../base/utf8.ts";
@@ -69,8 +69,7 @@ export type TokenFault =
   | "keys unavailable";
 
 /**
- * The fault of a token bound to a certificate, if the peer presents another one or none. RFC 8705
- * §3
+ * The fault of a token bound to a certificate, if the peer presents another one or none.   RFC 8705 §3
  */
 export function bindingFault(
   { certificate }: TokenClaims,

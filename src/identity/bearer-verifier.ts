@@ -1,8 +1,8 @@
 /**
  * Verifies bearer tokens: whom a token identifies, or why it proves nothing. Gates are synchronous
  * and read a cached verdict; a token without one is verified first. A token is verified once
- * however many requests carry it, and the number of simultaneous verifications is bounded. AGTP
- * "Authorization", RFC 6750, RFC 8725, RFC 8705 §3
+ * however many requests carry it, and the number of simultaneous verifications is bounded.
+ * AGTP "Authorization", RFC 6750, RFC 8725, RFC 8705 §3
  */
 
 import type { KeyObject } from "node:crypto";
@@ -233,8 +233,7 @@ const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * The certificate that a token is bound to; undefined if it is unbound; null if it is bound to
- * something else, such as a DPoP key, and so is no bearer token.   RFC 7800 §3, RFC 8705 §3.1, RFC
- * 9449 §6
+ * something else, such as a DPoP key, and so is no bearer token.   RFC 7800 §3, RFC 8705 §3.1, RFC 9449 §6
  */
 function certificateIn(payload: JWTPayload): string | undefined | null {
   const confirmation = memberOf(payload, "cnf");

@@ -1,6 +1,6 @@
 /**
- * The canonical form under signatures and Agent-IDs: RFC 8785, with some members left out. AGTP
- * "Agent Genesis", RFC 8785
+ * The canonical form under signatures and Agent-IDs: RFC 8785, with some members left out.
+ * AGTP "Agent Genesis", RFC 8785
  */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";

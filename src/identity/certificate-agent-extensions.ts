@@ -1,8 +1,8 @@
 /**
  * The AGTP extensions of an Agent Certificate. A value is plain text, or a DER string of it; DER
  * begins with control characters, so the two cannot be confused. A malformed extension invalidates
- * the certificate: ignoring it would widen what it was meant to limit. AGTP-CERT "Agent Certificate
- * Profile"
+ * the certificate: ignoring it would widen what it was meant to limit.
+ * AGTP-CERT "Agent Certificate Profile"
  */
 import { isDeepStrictEqual } from "node:util";
 import { decodeExactUtf8 } from "../base/utf8.ts";

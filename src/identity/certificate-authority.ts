@@ -1,7 +1,7 @@
 /**
  * Issues Agent Certificates, and creates the CA that signs them. An issued certificate is verified
- * first as a server would: a CA that cannot vouch for agents is a fault. AGTP-CERT "Agent
- * Certificate Profile"
+ * first as a server would: a CA that cannot vouch for agents is a fault.
+ * AGTP-CERT "Agent Certificate Profile"
  */
 import { createPublicKey } from "node:crypto";
 import {

@@ -1,7 +1,7 @@
 /**
  * The proof in a peer's certificate once its chain is verified: the key it holds, and for an Agent
- * Certificate its agent, the owner, and the scopes it is committed to. AGTP-CERT "Agent Certificate
- * Profile"
+ * Certificate its agent, the owner, and the scopes it is committed to.
+ * AGTP-CERT "Agent Certificate Profile"
  */
 
 /** A verified client certificate. */

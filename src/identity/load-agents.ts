@@ -1,8 +1,8 @@
 /**
  * Loads the agents that this server knows: each `*.agent.json` of the agents directory with the
  * `*.genesis.json` of the same stem, in the order of their names. A document with a problem, or
- * with a Genesis that fails a check, is not served; the others are. AGTP "Agent Identity Document",
- * AGTP-API §5.8.1
+ * with a Genesis that fails a check, is not served; the others are.
+ * AGTP "Agent Identity Document", AGTP-API §5.8.1
  */
 import { type DeploymentFiles, readingFiles } from "../base/deployment-files.ts";
 import { quoteValue } from "../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
  * Assigns every operation its own pair of method and path. In document order, each operation takes
  * the first of its choices that the grammar allows, the protocol does not reserve, and no earlier
- * operation has: the same document always yields the same pairs. AGTP-API §5.4, §5.9, §14.1
+ * operation has: the same document always yields the same pairs.   AGTP-API §5.4, §5.9, §14.1
  */
 import { given, quoteValue } from "../base/json-value.ts";
 import { templateNames, templateShape } from "../base/template.ts";

@@ -64,7 +64,7 @@ function targetOf(name: unknown, document: JsonRecord): string | undefined {
 
 /**
  * Marks branches with a default: one branch is for values without the property, or with one that
- * names no other branch. OAS 3.2.0 §4.26.4
+ * names no other branch.   OAS 3.2.0 §4.26.4
  */
 function markWithDefault(branches: readonly Branch[], at: number): MarkedBranches {
   const others = branches

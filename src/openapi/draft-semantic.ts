@@ -1,7 +1,6 @@
 /**
  * Drafts an endpoint's semantic block from a document's prose, with a remark for each value that a
- * person has to review. HTTP says nothing about impact, so that is always one of them.   AGTP-API
- * §7.1, §14.1
+ * person has to review. HTTP says nothing about impact, so that is always one of them.   AGTP-API §7.1, §14.1
  */
 import type { Catalog } from "../catalog/catalog.ts";
 import {

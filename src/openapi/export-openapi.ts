@@ -1,7 +1,6 @@
 /**
  * Exports a server's endpoints as an OpenAPI 3.1 document for HTTP clients of its sidecar. The
- * document states that it is derived, and names the manifest that it is derived from.   AGTP-API
- * §14.2
+ * document states that it is derived, and names the manifest that it is derived from.   AGTP-API §14.2
  */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";

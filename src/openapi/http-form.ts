@@ -1,8 +1,8 @@
 /**
  * The HTTP method and path under which the sidecar serves an endpoint: the HTTP verb that is an
  * alias of the method, or the path with the method's name at its end, from where the sidecar lifts
- * it. The import reverses both. Also the public part of an endpoint, which exports show.   AGTP-API
- * §8.9, §9.2, §14.2
+ * it. The import reverses both. Also the public part of an endpoint, which exports show.
+ * AGTP-API §8.9, §9.2, §14.2
  */
 
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";

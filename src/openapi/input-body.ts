@@ -1,7 +1,7 @@
 /**
  * Maps the body of an operation to fields of an endpoint's input: the members of an object one by
- * one, any other body as a single field. Also determines how the body is encoded upstream. AGTP-API
- * §6.4, §12.3
+ * one, any other body as a single field. Also determines how the body is encoded upstream.
+ * AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord, memberOf, quoteValue, recordIn } from "../base/json-value.ts";

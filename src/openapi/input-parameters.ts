@@ -176,7 +176,7 @@ function addMembers(
 
 /**
  * Adds a parameter that is the whole query: of a form each member becomes a parameter, anything
- * else is text after the "?". OAS 3.2.0 §4.12.1
+ * else is text after the "?".   OAS 3.2.0 §4.12.1
  */
 function addQuerystring(
   parameter: Parameter,

@@ -1,7 +1,6 @@
 /**
  * The address of an API and the authentication of its operations: security schemes become headers,
- * a cookie or a query parameter that contains a `${VAR}`. Files never contain a secret. AGTP-API
- * §12.3
+ * a cookie or a query parameter that contains a `${VAR}`. Files never contain a secret.   AGTP-API §12.3
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
 import {

@@ -163,8 +163,8 @@ function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | Questio
 
 /**
  * The schema of a form without the keywords of one dialect. A form's keywords mean the same in
- * every dialect, and the names of choices are moved to the choices.   MCP "Elicitation",
- * LegacyTitledEnumSchema
+ * every dialect, and the names of choices are moved to the choices.
+ * MCP "Elicitation", LegacyTitledEnumSchema
  */
 function plainForm({ $schema, ...form }: JsonRecord): JsonRecord {
   const fields = Object.entries(recordIn(form["properties"]));

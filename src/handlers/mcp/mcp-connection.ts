@@ -182,8 +182,8 @@ export class McpConnection {
   }
 
   /**
-   * Returns true if a call failed because its server has forgotten the session.   MCP 2025-11-25
-   * "Session Management"
+   * Returns true if a call failed because its server has forgotten the session.
+   * MCP 2025-11-25 "Session Management"
    */
   isSessionGone(error: unknown): boolean {
     const isNotFound = error instanceof SdkHttpError && error.status === 404;

@@ -93,8 +93,8 @@ function paintJson(text: string, colours: Colours): string {
 
 /**
  * Doubts about a response, each a sentence: an Audit-ID that differs from its record's, a manifest
- * whose signature is missing or invalid. The response stays usable.   AGTP-API §8.8,
- * AGTP-IDENTIFIERS "Attribution-Record"
+ * whose signature is missing or invalid. The response stays usable.
+ * AGTP-API §8.8, AGTP-IDENTIFIERS "Attribution-Record"
  */
 export function doubtsAbout(response: ClientResponse): readonly string[] {
   return [...auditDoubts(response), ...manifestDoubts(response)];

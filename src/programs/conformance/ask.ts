@@ -1,7 +1,7 @@
 /**
  * Sends the octets of one request at a time to the server under test, for a given identity, and
- * returns the answer, by a deadline. The connection is reused if the server keeps it open. AGTP
- * "Request Headers"
+ * returns the answer, by a deadline. The connection is reused if the server keeps it open.
+ * AGTP "Request Headers"
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
  * Finds subjects for cases in the manifest's policy, the server's catalog and its registered
  * endpoints: a disallowed method, a path that is registered under another method, a deprecated
- * verb. AGTP-API §4, §6.1, §9
+ * verb.   AGTP-API §4, §6.1, §9
  */
 import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../base/json-value.ts";
 import {

@@ -1,7 +1,7 @@
 /**
  * `agtp-keys agent-ca` and `agtp-keys agent-cert`: make a CA for agents, and certificates signed by
- * it. The agent's Genesis provides values that the command line omits. AGTP-CERT "Agent Certificate
- * Profile"
+ * it. The agent's Genesis provides values that the command line omits.
+ * AGTP-CERT "Agent Certificate Profile"
  */
 import { hash, X509Certificate } from "node:crypto";
 import { join } from "node:path";

@@ -2,8 +2,7 @@
  * Verifies signed documents. A Genesis: its form, its signature, its Agent-ID, and whether its
  * issuer is trusted; an identity document: the same, and that its Agent-ID is its Genesis's; a
  * server manifest: its signature; an Agent Certificate, or a CA of such: its content, its issuer,
- * and that it agrees with its agent's Genesis.   AGTP-API §8.8, AGTP-CERT "Agent Certificate
- * Profile"
+ * and that it agrees with its agent's Genesis.   AGTP-API §8.8, AGTP-CERT "Agent Certificate Profile"
  */
 
 import type { X509Certificate } from "node:crypto";
@@ -136,7 +135,7 @@ function genesisAgreement(beside: GenesisReport | undefined): Check {
 
 /**
  * Verifies a server manifest with the first of the given keys that signed it; without keys, with
- * the one it contains. AGTP-API §8.8
+ * the one it contains.   AGTP-API §8.8
  */
 export function checkManifest(
   manifest: JsonRecord,

@@ -165,7 +165,7 @@ const BOUNDS: SchemaBounds = {
 
 /**
  * Checks the input schema, in JSON Schema 2020-12: a closed object that declares every parameter of
- * the path; output schemas should be open. AGTP-API §5.3, §6.4, §13.3
+ * the path; output schemas should be open.   AGTP-API §5.3, §6.4, §13.3
  */
 function checkInputSchema(place: DocumentPlace, parameters: readonly string[]): void {
   const schema = readSchema(place);

@@ -1,4 +1,4 @@
-/** Checks a server manifest against every rule of the draft, in the draft's order. AGTP-API §8 */
+/** Checks a server manifest against every rule of the draft, in the draft's order.   AGTP-API §8 */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../../base/json-value.ts";
 import { readTimestamp } from "../../base/timestamp.ts";

@@ -58,8 +58,8 @@ const KNOWN_VERSION = "1.0";
 const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
 
 /**
- * Checks the version fields at the top of a manifest; returns the catalog version.   AGTP-API §4.3,
- * §4.8, §8.2, §13.1
+ * Checks the version fields at the top of a manifest; returns the catalog version.
+ * AGTP-API §4.3, §4.8, §8.2, §13.1
  */
 export function checkVersions(manifest: DocumentPlace): string | undefined {
   for (const name of ["agtp_version", "agtp_api_version"]) {

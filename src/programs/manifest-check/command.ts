@@ -1,6 +1,6 @@
 /**
  * `agtp-manifest`: checks a manifest from a file or from its server. The exit code is 0 without a
- * fault, 1 with one or if the server refuses, 2 when there was nothing to check. AGTP-API §8
+ * fault, 1 with one or if the server refuses, 2 when there was nothing to check.   AGTP-API §8
  */
 
 import { resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * The tasks of `agtp-mcp`'s client: calls without a final answer, kept while the program runs. Each
- * poll advances the task as far as possible, with requests to the server. MCP Tasks extension
+ * poll advances the task as far as possible, with requests to the server.   MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

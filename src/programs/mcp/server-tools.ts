@@ -1,6 +1,6 @@
 /**
  * Reads the tools that an AGTP server lists in DISCOVER /tools, which is untrusted, sorted by name.
- * Entries that cannot be called, or that clients would reject, are left out. AGTP-API §5.8.4
+ * Entries that cannot be called, or that clients would reject, are left out.   AGTP-API §5.8.4
  */
 
 import type { Tool } from "@modelcontextprotocol/server";

@@ -1,7 +1,7 @@
 /**
  * `agtp-rpc`: serves the protocol on standard input and output, or runs one command. Results are
- * JSON on standard output; errors are JSON on standard error, with exit code 1. agentcli protocol
- * "Transport"
+ * JSON on standard output; errors are JSON on standard error, with exit code 1.
+ * agentcli protocol "Transport"
  */
 
 import type { Readable, Writable } from "node:stream";

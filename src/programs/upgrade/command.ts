@@ -1,7 +1,7 @@
 /**
  * `agtp-catalog-diff`: shows what changed between two catalogs, and what breaks in a deployment.
  * The exit code is 0 when nothing breaks, 1 when something does, 2 when a file could not be read or
- * written. AGTP-API §4.7
+ * written.   AGTP-API §4.7
  */
 import { resolve } from "node:path";
 import type { Problem } from "../../base/problem.ts";

@@ -248,7 +248,7 @@ function pathConflicts(
 
 /**
  * One conflict for each HTTP verb with another target: a server without its own aliases uses the
- * catalog's, so a changed mapping changes what existing callers reach. AGTP-API §3.6, §9.2
+ * catalog's, so a changed mapping changes what existing callers reach.   AGTP-API §3.6, §9.2
  */
 function aliasSeedConflicts(references: References, step: CatalogStep): readonly Conflict[] {
   const { config } = references;
