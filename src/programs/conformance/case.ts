@@ -1,12 +1,12 @@
 /**
- * A conformance case: exchanges that a conforming server answers as they say, and what has to be
- * known of a server before it can be asked. Decides what the notes of a transcript mean.
+ * A conformance case: exchanges with the answers of a conforming server, and the needs that a server
+ * has to meet for them. Its file is a transcript with these notes:
  *
- *     # AGTP-API §5.1, §13.1(3)            the clauses; the first one is where it is reported
+ *     # AGTP-API §5.1, §13.1(3)            the clauses; it is reported under the first
  *     # title: A path that ends in "/" is refused with 460
- *     # needs: agent, synthesis            skipped where one of these is not there: NEEDS
- *     # level: should                      the draft says SHOULD: reported, and fails nothing
- *     # changes: state                     asked only where changes of state are allowed
+ *     # needs: agent, synthesis            skipped if one of these is missing: NEEDS
+ *     # level: should                      a SHOULD of the draft: reported, but no failure
+ *     # changes: state                     run only if changes of state are allowed
  */
 
 import { readdirSync } from "node:fs";

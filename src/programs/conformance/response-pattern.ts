@@ -1,8 +1,7 @@
 /**
- * A transcript's expectation of a response. Decides whether a response is the expected one, and says
- * every way in which it is not. Every header field must be listed, in any order; the status text
- * informs and is not compared; a JSON body is compared by structure. `text-pattern.ts` and
- * `value-pattern.ts` have the placeholders.
+ * A transcript's pattern for a response. Matches a response, and reports every difference. Every header
+ * field must be listed, in any order; the status text is not compared; a JSON body is compared by
+ * structure. `text-pattern.ts` and `value-pattern.ts` define the placeholders.
  *
  * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */

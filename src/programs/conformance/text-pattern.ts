@@ -1,11 +1,10 @@
 /**
- * Texts with placeholders, as transcripts expect them in header fields and strings, and the values that
- * the text of a case names. Decides whether a text is of the expected form, and takes out of it what a
- * later part of the case needs.
+ * Text patterns with placeholders, which transcripts use in header fields and strings. Matches a text,
+ * and captures values for later parts of the case.
  *
  * `{any}` is any text; `{uuid}` a UUIDv7; `{date}` an RFC 3339 time; `{hex}` lower-case hex digits;
  * `{sha256}` 64 of them; `{method}` a method name; `{version}` dotted numbers; `{token}` visible
- * ASCII; `{one|two}` either text. `{uuid:name}` keeps what it stood for as `{{name}}`, and `{{name}}`
+ * ASCII; `{one|two}` either text. `{uuid:name}` captures the text as `{{name}}`, and `{{name}}`
  * is the value bound to that name: a path of members, `{{manifest.catalog_version}}`. Anything else in
  * braces is itself.
  */

@@ -1,7 +1,6 @@
 /**
- * The transcript format: exchanges with an AGTP server, as a text file that is read top to bottom.
- * Decides what is sent and what is expected of the answers; a file that breaks the format is answered
- * with problems.
+ * The transcript format: exchanges with an AGTP server as a text file, from top to bottom. Parses the
+ * requests and the expected answers; an invalid file yields problems.
  *
  *     # AGTP-API §5.1                      comments first; the first one names the clause
  *     # config: closed                     a note: here the server's configuration, when it is not
@@ -15,12 +14,12 @@
  *     Response-ID: {uuid}                  `response-pattern.ts` has the placeholders
  *
  *     {"rooms": []}
- *     ---------- or                        another response that is as good
+ *     ---------- or                        an alternative response
  *     AGTP/1.0 204 No Content
- *     ---------- skip: it has no rooms     another one, which shows that there is nothing to be asked
+ *     ---------- skip: it has no rooms     an alternative that skips the case
  *     AGTP/1.0 404 Not Found
  *     ==========                           the next exchange, on the same connection
- *     ========== finally                   the same, and held even if an earlier one went wrong
+ *     ========== finally                   the same, but run even after a failure
  *
  * `\xNN` is one octet, in a head or a body. A request that ends in the line `{end}` is cut off there,
  * and the client ends its side. A response that ends in the line `{close}` is the last one: the

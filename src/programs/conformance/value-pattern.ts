@@ -1,6 +1,5 @@
 /**
- * JSON values as transcripts expect them. Decides whether a value is of the expected form, and says
- * every place where it is not.
+ * Patterns for JSON values in transcripts. Matches a value, and reports each place that differs.
  *
  * Strings are texts with placeholders; a string that is one placeholder alone may stand for any type
  * of value, see `value-kinds.ts`. Members are all named, unless `"{more}"` stands for the others; a
