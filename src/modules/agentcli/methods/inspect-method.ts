@@ -1,7 +1,7 @@
 /**
  * `agentcli.inspect`: checks its arguments in a fixed order and answers with the first fault. It reads rows of one
  * table of a scheduler's database, newest first and without writing, applies a field mask, and removes what could take
- * over a terminal or a prompt. agentcli protocol "agentcli.inspect"
+ * over a terminal or a prompt.   agentcli protocol "agentcli.inspect"
  */
 import { resolve } from "node:path";
 import { isFile } from "../../../base/bounded-file.ts";

@@ -1,6 +1,6 @@
 /**
  * Applies a manifest to a scheduler: compiles, negotiates capabilities, verifies the proofs that the scheduler cannot,
- * compares with its jobs, and writes. A dry run stops before writing. agentcli protocol "agentcli.apply"
+ * compares with its jobs, and writes. A dry run stops before writing.   agentcli protocol "agentcli.apply"
  */
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";

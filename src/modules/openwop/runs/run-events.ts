@@ -205,7 +205,7 @@ export function stopped(
   const nodeId = openNode(state);
   if (stop.kind === "timeout") {
     const { limitMs: limit } = stop;
-    // Passed and not just reached, whatever the clock says.
+    // Above the limit, even if the clock was set back.
     const observed = Math.max(limit + 1, now - Date.parse(state.startedAt ?? ""));
     const error = { code: "run_timeout", message: `the run was executed for ${limit} ms` };
     const payload = { kind: "run-duration", limit, observed, nodeId };

@@ -1,13 +1,13 @@
 /**
- * Takes one run after the other as far as it goes. A fault ends in the run's own log; a run whose log
- * cannot be written is left as it is.
+ * Executes queued runs, each until it is over or suspended. A fault is recorded in the run's own log; a run whose
+ * log cannot be written is left unchanged.
  *
- *   execute   claims the run, and bounds its time
- *     #driveAndReport   notes a fault, and tells the watchers what the run waits for
- *       driveAndNoteStop   notes why it was stopped: cancelled, out of time
- *         driveToRest   copies what a fork takes over, begins the run, ends it
- *           takeNodes   takes one node after the other, and goes back for a loop
- *             takeNode   begins a node or takes it up again, executes it, notes the outcome (take-node.ts)
+ *   execute   claims the run and bounds its time
+ *     #driveAndReport   records a fault, and notifies the watchers of an interrupt
+ *       driveAndNoteStop   records why the run was stopped: cancelled or timed out
+ *         driveToRest   copies a fork's prefix, starts the run, completes it
+ *           takeNodes   executes the nodes in order, returning for loops
+ *             takeNode   starts or resumes a node, executes it, records the outcome (take-node.ts)
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { traceOf } from "../../../base/thrown.ts";

@@ -198,7 +198,7 @@ const VARIABLE = closedObject(
     name: NAME,
     type: { enum: ["string", "number", "boolean", "object", "array"] },
     description: { type: "string", maxLength: 4096 },
-    // How a form may show it: any word is right, and no value is held against it.
+    // A hint for forms: any word is accepted, and values are not validated against it.
     format: TEXT,
     required: FLAG,
     defaultValue: ANY,
