@@ -1,7 +1,7 @@
 /**
  * The agents' endpoints. Each agent has an endpoint bound like a function of the operator:
  * `EXECUTE /agents/{agent_id}`, with the agent's own schemas and a semantic block from its manifest. The inventory is
- * `QUERY /agents`; QUERY on an agent's path returns its entry. It is empty for callers that may not learn of agents.
+ * `QUERY /agents`, empty for callers that may not learn of agents; QUERY on an agent's path returns its entry.
  * 404 `agent_not_found` · 422 for a task that the agent does not take.   OpenWOP RFC 0072, AGTP-API §6.1, §7
  */
 

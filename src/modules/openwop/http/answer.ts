@@ -73,7 +73,7 @@ const STATUSES: Readonly<Record<RunRefusalCode, number>> = {
   rate_limited: 429,
 };
 
-/** Refusals that a later retry may not meet. */
+/** Refusals that a later retry may avoid. */
 const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
 
 /** Maps a refusal of a run to an answer. */

@@ -138,7 +138,7 @@ class Listing {
         .sort()
         .map((name) => [name, join(directory, name)] as const);
     } catch (error) {
-      // Only the packs directory itself must be readable.
+      // A link may lead to something other than a directory, which holds no packs.
       if (directory !== this.#location.packsDir) return [];
       const isDefault = this.#nameOf(directory) === DEFAULT_DIR;
       if (codeOf(error) !== "ENOENT" || !isDefault)
