@@ -1,4 +1,4 @@
-/** The answers of the console's interface, as its routes make them and its pages read them: types alone. */
+/** Response types of the console's API, shared by its routes and its pages. */
 
 export interface Overview {
   readonly server: {
@@ -18,11 +18,11 @@ export interface Overview {
   readonly journal: { readonly writable: boolean };
   readonly problems: readonly Problem[];
   readonly waiting: number;
-  /** The step of the history that ended last. */
+  /** The latest completed step of the history. */
   readonly latest: HistoryPoint | null;
 }
 
-/** One step: when it ended in seconds since the epoch, what came in it, and its latencies in milliseconds. */
+/** One step: its end in seconds since the epoch, its counts, and its latencies in milliseconds. */
 export type HistoryPoint = readonly [
   at: number,
   requests: number,
@@ -44,7 +44,7 @@ export interface Problem {
 }
 
 export interface TrafficEntry {
-  /** Counts up; a page that has seen one asks for what came later. */
+  /** Sequence number; a page sends the last one it has seen to get later entries. */
   readonly number: number;
   readonly response_id: string;
   /** RFC 3339. */
@@ -54,27 +54,27 @@ export interface TrafficEntry {
   readonly status: number;
   readonly duration_ms: number;
   readonly agent_id: string | null;
-  /** The person who asked; null for an agent that asked by itself. */
+  /** The person who made the request; null if the agent acted by itself. */
   readonly operator: string | null;
-  /** The gate that refused it, and the code; null for what was answered. */
+  /** The gate that refused the request, and the code; null if none did. */
   readonly gate: string | null;
   readonly code: string | null;
 }
 
 export interface TrafficAnswer {
-  /** The count that the numbers are of; a process begins its own. */
+  /** Identifies the process's numbering of requests; each process begins its own. */
   readonly epoch: string;
   readonly entries: readonly TrafficEntry[];
 }
 
 export interface TrafficDetail {
   readonly entry: TrafficEntry;
-  /** Null for nobody, and for an agent that is none of this server's. */
+  /** Null without an agent, and for an agent of another server. */
   readonly agent_name: string | null;
   readonly gates: readonly { readonly name: string; readonly passed: boolean }[];
 }
 
-/** One escalation, with what an agent wrote in it. */
+/** One escalation, with the context that an agent wrote. */
 export interface Escalation {
   readonly escalation_id: string;
   readonly agent_id: string;
@@ -87,10 +87,10 @@ export interface Escalation {
   readonly opened_at: string;
   readonly deadline?: string;
   readonly context?: unknown;
-  /** The words so far where it waits for several people. */
+  /** The votes so far, if several people must decide. */
   readonly votes?: readonly { readonly by: string; readonly action: string }[];
   readonly decision?: Decision | null;
-  /** When the call was begun that it approves; it approves no other. */
+  /** Start of the call that used the approval; an approval covers one call. */
   readonly used_at?: string;
 }
 
@@ -151,7 +151,7 @@ export interface EndpointDetail {
   readonly output_schema: unknown;
 }
 
-/** The beginning of a call that an operator makes in an agent's name. */
+/** Initial content of the form in which an operator makes a call in an agent's name. */
 export interface TryOffer {
   readonly input: unknown;
   readonly agents: readonly Pick<Agent, "agent_id" | "name" | "status">[];
@@ -166,7 +166,7 @@ export interface TryAnswer {
   readonly duration_ms: number;
   readonly gates: TrafficDetail["gates"];
   readonly body: unknown;
-  /** False: `body` is the beginning of a text. */
+  /** False if `body` is only the beginning of a text. */
   readonly is_whole: boolean;
 }
 
@@ -194,13 +194,13 @@ export interface ChainPage {
   readonly head: string | null;
   readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
   readonly next: string | null;
-  /** The record that is not there, and the one before which the chain is looked for further on. */
+  /** The missing record, and the record that names it, before which the chain may continue. */
   readonly broken?: {
     readonly audit_id: string;
     readonly reason: string;
     readonly behind: string | null;
   };
-  /** The record that the daemon says was taken away, with all before it. */
+  /** The record that the daemon says retention removed, along with all before it. */
   readonly cut?: {
     readonly audit_id: string;
     readonly is_archived: boolean;
@@ -259,7 +259,7 @@ export interface HttpUpstream {
   readonly calls: number;
   readonly faults: number;
   readonly last_at: string | null;
-  /** The code of the last failure, where there was one. */
+  /** The code of the last failure, if there was one. */
   readonly last_fault?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The sections of the configuration that this module takes. */
+/** The console's sections of the configuration. */
 import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { ServerConfig } from "../../identity/identity-sections.ts";
@@ -18,7 +18,7 @@ import {
   webUrl,
 } from "../../schema/section-field.ts";
 
-/** They, and where the configuration lies. */
+/** The console's sections, and the configuration's place. */
 export interface ConsoleSections extends ConfigPlace {
   readonly console: ConsoleConfig;
   readonly server: ServerConfig;
@@ -26,15 +26,15 @@ export interface ConsoleSections extends ConfigPlace {
 
 export type ConsoleContext = ModuleContext<ConsoleSections>;
 
-/** `[console.oidc]` */
+/** `[console.oidc]`, with every default filled in. */
 export interface OidcConfig {
   readonly issuer: string;
   readonly clientId: string;
   /** Absent for a public client, which PKCE alone protects. */
   readonly clientSecret?: string;
-  /** The scopes that the provider is asked for, with spaces between them. */
+  /** The scopes to request, separated by spaces. */
   readonly scope: string;
-  /** The claim that is looked up in the lists; dots lead into objects. */
+  /** The claim to look up in the lists; dots lead into objects. */
   readonly roleClaim: string;
   readonly viewers: readonly string[];
   readonly operators: readonly string[];
@@ -59,17 +59,17 @@ const oidcSection: Schema = optional(
   ),
 );
 
-/** `[console]` */
+/** `[console]`, with every default filled in. */
 export interface ConsoleConfig {
   readonly enabled: boolean;
   readonly host: string;
   readonly port: number;
-  /** Without cert and key, plain HTTP. */
+  /** Without certificate and key the console speaks plain HTTP. */
   readonly cert?: string;
   readonly key?: string;
-  /** The address that people find it at; without this `localhost`, or a host elsewhere, and the port. */
+  /** The public URL; by default `localhost`, or the configured host if that is elsewhere, and the port. */
   readonly baseUrl?: string;
-  /** Counted from the last use. */
+  /** Idle timeout, from the last use of a session. */
   readonly sessionMinutes: number;
   /** Absent: only links of `agtpd login` sign people in. */
   readonly oidc?: OidcConfig;

@@ -1,6 +1,6 @@
 /**
- * The console's API: each page's facts, and the changes that operators make. A change is a request of
- * AGTP in the person's name: it passes the gates, and its record names the person.
+ * The console's API: the facts of each page, and the changes that operators make. A change is an AGTP request in the
+ * person's name: it passes the gates, and its record names the person.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import {
@@ -22,16 +22,16 @@ import type { Sessions, SignedIn } from "./sessions.ts";
 
 export interface ApiRequest {
   readonly signedIn: SignedIn;
-  /** Parameters of the path; `*` is the rest of it. */
+  /** Path parameters; `*` is the rest of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The object that asks for a change; empty for a question. */
+  /** The object of a change; empty for a GET. */
   readonly body: JsonRecord;
-  /** Asks AGTP for a floor method in the person's name. @throws ConsoleFault where it is refused. */
+  /** Sends AGTP a floor method in the person's name. @throws ConsoleFault if it is refused. */
   act(
     method: string,
     input: JsonRecord,
-    /** Where the person signed it. */
+    /** Present if the person signed the change. */
     via?: "passkey",
   ): Promise<JsonRecord>;
 }
@@ -40,21 +40,21 @@ export interface ApiRequest {
 export interface ApiRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** The members of a change; undefined: it is refused whatever it has. */
+  /** Allowed members of a change; undefined for a route that refuses every change. */
   readonly members?: readonly string[];
-  /** Answers with an object, whose members may be rows. */
+  /** Returns an object, whose members may be `Rows`. */
   answer(request: ApiRequest): object | Promise<object>;
 }
 
-/** Says who asks. @throws ConsoleFault */
+/** Returns the session of a request. @throws ConsoleFault */
 export type Admit = (request: FastifyRequest, isChange: boolean) => SignedIn;
 
-/** A route that shows something. */
+/** Defines a route that reads. */
 export function get(path: string, answer: ApiRoute["answer"]): ApiRoute {
   return { method: "GET", path, answer };
 }
 
-/** A route that changes something, as an object of these members asks for. */
+/** Defines a route that changes something, given an object with these members. */
 export function post(
   path: string,
   members: readonly string[] | undefined,
@@ -63,7 +63,7 @@ export function post(
   return { method: "POST", path, answer, ...given({ members }) };
 }
 
-/** A route that holds streams open until it is closed. */
+/** A route with open streams, which `close` ends. */
 export interface Events {
   register(app: FastifyInstance, admit: Admit): void;
   close(): void;
@@ -73,7 +73,7 @@ export interface ApiParts {
   readonly routes: readonly ApiRoute[];
   readonly sessions: Sessions;
   actAs(): ActAs;
-  /** A route of its own, which holds streams open. */
+  /** The route of the event streams. */
   readonly events: Events;
 }
 
@@ -109,17 +109,17 @@ function addRoute(
   });
 }
 
-/** The query of a request, by its parameters. */
+/** Parses the query of a request. */
 export function queryOf({ url }: FastifyRequest): URLSearchParams {
   const [, ...query] = url.split("?");
   return new URLSearchParams(query.join("?"));
 }
 
-/** An input or an answer within it may be as deep as a body of AGTP. */
+/** One level more than an AGTP body, since an input or answer nested in it may be that deep. */
 const MAX_BODY_DEPTH = MAX_DEPTH + 1;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
-/** A page of another origin could send anything but this type without being asked first. */
+/** Requires application/json, which a page of another origin cannot send without a preflight. */
 function readBody({ body, headers }: FastifyRequest): JsonRecord {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) {
     throw new ConsoleFault(415, "unsupported-type", "the body must be application/json");
@@ -136,7 +136,7 @@ function readBody({ body, headers }: FastifyRequest): JsonRecord {
   return value;
 }
 
-/** What is misspelled would be left out of the change. */
+/** Refuses unknown members: a misspelled one would be silently left out of the change. */
 function refuseUnknown(body: JsonRecord, { members }: ApiRoute): void {
   if (members === undefined) return;
   const unknown = Object.keys(body).find((name) => !members.includes(name));
@@ -170,7 +170,7 @@ async function actFor(
   );
 }
 
-/** A text of a body. @throws ConsoleFault */
+/** Returns a non-empty text of a body. @throws ConsoleFault */
 export function textIn(body: JsonRecord, name: string, allowed?: readonly string[]): string {
   const value = body[name];
   if (typeof value !== "string" || value === "") throw malformed(`${name} must be a text`);
@@ -184,7 +184,7 @@ export function textIn(body: JsonRecord, name: string, allowed?: readonly string
 
 const MAX_TEXT = 1024;
 
-/** The reason of a change, if there is one. */
+/** Returns the reason of a change, if it has one. */
 export function reasonIn(body: JsonRecord): JsonRecord {
   const { reason } = body;
   return reason === undefined || reason === "" ? {} : { reason: textIn(body, "reason") };

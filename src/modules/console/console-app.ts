@@ -1,8 +1,8 @@
 /**
- * The console over HTTP: who may come in, and what every answer carries. Pages are the same for all;
- * what they show comes from the API, behind the same session.
- * 303 a page without a session · 401 the API without one · 403 another origin, a wrong token, a viewer
- * that wants a change · 404 · 405 · 421 another name · 500 a fault, with an id that the log has too · 503 the store fails
+ * The console over HTTP: access control, and the header fields of every response. Pages are the same for everyone;
+ * their content comes from the API, behind the same session.
+ * 303 a page without a session · 401 the API without one · 403 another origin, a wrong token, a change by a viewer ·
+ * 404 · 405 · 421 another name · 500 a fault, with an id that the log has too · 503 the store fails
  */
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -31,25 +31,25 @@ export interface ConsoleParts extends ApiParts {
   readonly place: ConsolePlace;
   readonly links: LoginLinks;
   readonly pages: PageFiles;
-  /** Undefined: no provider signs people in. */
+  /** Undefined if no provider signs people in. */
   readonly oidc: OidcParts | undefined;
-  /** Tells whether the page of an id has something to show; an address in decoded segments. */
+  /** True if the page at an address, in decoded segments, has something to show. */
   isThere(segments: readonly string[]): boolean | Promise<boolean>;
   reportFault(errorId: string, error: unknown): void;
 }
 
 const MAX_BODY_BYTES = 65_536;
-/** Names of tools and ids of passkeys are longer than Fastify's hundred characters, and encoded. */
+/** Encoded tool names and passkey ids exceed Fastify's default of 100 characters. */
 const MAX_PARAMETER_LENGTH = 4_096;
 
-/** Builds the console, which never listens itself. */
+/** Builds the console's server; it never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   const fields = answerFields(parts.pages);
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: true,
-    // An address that cannot be read comes to no hook.
+    // No hook runs for an unreadable address, so the fields are set here.
     frameworkErrors: (error, _request, reply) => {
       void answerError(error, reply.headers(fields), parts);
     },
@@ -92,7 +92,7 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   };
 }
 
-/** Faults keep their cause to themselves. */
+/** Answers an error; faults are logged, and the response does not reveal their cause. */
 function answerError(
   error: FastifyError,
   reply: FastifyReply,
@@ -104,7 +104,7 @@ function answerError(
     return reply.code(status).send({ error: { code, message: error.message } });
   }
   if (isStoreUnavailable(error)) {
-    // The store says itself, once, what is wrong with it.
+    // The store itself logs the fault, once.
     const { code, message } = storeOutcomeUnknown();
     return reply.code(503).header("retry-after", "1").send({ error: { code, message } });
   }
@@ -114,7 +114,7 @@ function answerError(
   return reply.code(500).send({ error: { code: "internal-error", message, error_id: errorId } });
 }
 
-/** The session of a request, and that it may change something if it is to. */
+/** Returns the request's session. @throws ConsoleFault without a session, or for a change that it may not make */
 function admit(request: FastifyRequest, isChange: boolean, parts: ConsoleParts): SignedIn {
   const signedIn = signedInBy(request, parts);
   if (signedIn === undefined) throw new ConsoleFault(401, "signed-out", "sign in first");
@@ -144,7 +144,7 @@ function signedInBy(
   return undefined;
 }
 
-/** The pages that nobody needs a session for. */
+/** Adds the pages that need no session. */
 function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
   const { links, sessions, place, oidc } = parts;
   const provider = oidc && new URL(oidc.oidc.issuer).host;
@@ -181,19 +181,19 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
   });
 }
 
-/** Field lines by lower-case name. */
+/** Header fields by lower-case name. */
 type AnswerFields = Readonly<Record<string, string>>;
 
 const FIELDS = {
   "x-content-type-options": "nosniff",
-  // Without it a browser says "null" for the Origin of the form that signs in.
+  // Without it a browser sends Origin "null" with the sign-in form.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 } as const;
 
-/** Of every answer: scripts of this console alone, and of those in a document the one with this hash. */
+/** Fields of every response: scripts load from this console alone, and only the inline one with this hash runs. */
 function answerFields({ scriptHash }: PageFiles): AnswerFields {
   const policy =
     `default-src 'none'; script-src 'self' '${scriptHash}'; style-src 'self'; img-src 'self' data:; ` +
@@ -206,7 +206,7 @@ const STATUS: Readonly<Partial<Record<WireFaultCode, number>>> = {
   "request-timeout": 408,
 };
 
-/** The answer to octets that are no request of HTTP. */
+/** Answers octets that are not an HTTP request. */
 function faultAnswer({ code, message }: WireFault, fields: AnswerFields): HttpAnswer {
   const all = { ...fields, "content-type": "application/json; charset=utf-8" };
   return {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 
-/** Thrown by what answers; the API sends it as `{error: {code, message}}`. */
+/** Thrown by handlers; the API sends it as `{error: {code, message}}`. */
 export class ConsoleFault extends Error {
   readonly statusCode: number;
   readonly code: string;
@@ -14,23 +14,23 @@ export class ConsoleFault extends Error {
   }
 }
 
-/** 404 */
+/** Builds a 404. */
 export function unknown(what: string): ConsoleFault {
   return new ConsoleFault(404, "not-found", `there is no such ${what}`);
 }
 
-/** The thing that was asked for. @throws ConsoleFault 404, where there is none */
+/** Returns the thing that was asked for. @throws ConsoleFault 404 if there is none */
 export function found<T>(thing: T | undefined, what: string): T {
   if (thing === undefined) throw unknown(what);
   return thing;
 }
 
-/** 422 */
+/** Builds a 422. */
 export function malformed(message: string): ConsoleFault {
   return new ConsoleFault(422, "malformed", message);
 }
 
-/** 405 for methods that a path does not have, with those that it has.   RFC 9110 §15.5.6 */
+/** Answers 405 to methods that a path lacks, and lists those it has.   RFC 9110 §15.5.6 */
 export function refuseOtherMethods(app: FastifyInstance): { close(): void } {
   const known = new Map<string, Set<string>>();
   app.addHook("onRoute", ({ url, method }) => {
@@ -55,7 +55,7 @@ export function refuseOtherMethods(app: FastifyInstance): { close(): void } {
   };
 }
 
-/** 405 */
+/** Builds a 405. */
 export function methodNotAllowed(allow: string): ConsoleFault {
   return new ConsoleFault(405, "method-not-allowed", `what is at this path has ${allow}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Server-sent events for onlookers: samples of the traffic, counts, and how much waits. Nothing queues
- * for anybody: one that does not read gets the newest once there is room, and how much it missed.
+ * Server-sent events for onlookers: traffic samples, counts, and the number of waiting escalations. Nothing is queued:
+ * a slow reader gets the newest sample once there is room, and the number that it missed.
  */
 import type { FastifyReply } from "fastify";
 import { Tally } from "../../base/tally.ts";
@@ -11,32 +11,32 @@ import type { Traffic } from "./traffic.ts";
 
 interface EventParts {
   readonly traffic: Traffic;
-  /** Milliseconds from one news to the next. */
+  /** Milliseconds between ticks. */
   readonly tickMs?: number;
   overview(): Promise<object>;
   waiting(): number;
-  /** How often an escalation was another until now. */
+  /** The number of changes to escalations so far. */
   changes(): number;
-  /** Tells whether a session still stands; it uses nothing of it. */
+  /** True if a session is still valid; the check does not count as a use. */
   isStanding(signedIn: SignedIn): boolean;
   reportFault(error: unknown): void;
 }
 
 const TICK_MS = 500;
-/** Of ticks. */
+/** In ticks. */
 const OVERVIEW_EVERY = 4;
 const MAX_SAMPLE = 50;
 const MAX_ONLOOKERS = 64;
-/** The pages of one person leave places for others. */
+/** One person's pages leave places for others. */
 const MAX_PER_PERSON = 16;
-/** Beyond it, an onlooker has not read what it was told before. */
+/** Unread bytes beyond which an onlooker gets no further events. */
 const MAX_BUFFERED = 65_536;
 
 interface Onlooker {
   readonly response: FastifyReply["raw"];
   readonly signedIn: SignedIn;
   seen: number;
-  /** The news of escalations that it was told last. */
+  /** The state of escalations that was last sent. */
   told: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createEvents(parts: EventParts): Events {
   };
   return {
     register: (app, admit) => {
-      // Nobody is to be told nothing for as long as a stream lasts.
+      // A HEAD request would hold a stream open without ever sending an event.
       app.get("/api/events", { exposeHeadRoute: false }, (request, reply) => {
         const signedIn = admit(request, false);
         const { id } = signedIn.person;
@@ -92,14 +92,14 @@ export function createEvents(parts: EventParts): Events {
   };
 }
 
-/** The news of a tick, written once for all who hear them. */
+/** The events of a tick, encoded once for all onlookers. */
 interface News {
   readonly last: number;
-  /** Another text whenever an escalation is another. */
+  /** Changes whenever an escalation changes. */
   readonly state: string;
   readonly approvals: string;
   readonly overview: string | undefined;
-  /** A sample of what came behind a request. */
+  /** Encodes a sample of the traffic after a request number. */
   trafficAfter(seen: number): string;
 }
 
@@ -123,7 +123,7 @@ function newsOf(parts: EventParts, overview: object | undefined): News {
   };
 }
 
-/** One that has not read the end by the next news is not waited for. */
+/** Ends a stream, or destroys it if an earlier end is still unread. */
 function sendAway({ response }: Onlooker): void {
   if (response.writableEnded) response.destroy();
   else response.end();

@@ -1,6 +1,6 @@
 /**
- * The operator's console: pages and their API on a listener of their own, and the links that let
- * people in. Off, nothing of it is loaded.   `[console]`
+ * The operator's console: pages and their API on a listener of their own, and one-time sign-in links. Nothing of it is
+ * loaded while it is off.   `[console]`
  */
 import type { Module } from "../../dispatch/module/module.ts";
 import type { ConsoleSections } from "./config.ts";

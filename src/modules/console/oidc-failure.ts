@@ -1,4 +1,4 @@
-/** The ways in which signing in at a provider fails, and the words in which the person is told. */
+/** The kinds of OIDC sign-in failures, and the message that the person sees for each. */
 import { codeOf } from "../../base/thrown.ts";
 
 type OidcFailureKind =
@@ -26,11 +26,11 @@ const WORDS: Readonly<Record<OidcFailureKind, string>> = {
   busy: "Too many people are signing in at this moment. Try again.",
 };
 
-/** Thrown where somebody is not signed in; `reason` is for the log alone. */
+/** Thrown if a sign-in fails; `reason` is for the log alone. */
 export class OidcFailure extends Error {
   readonly kind: OidcFailureKind;
   readonly reason: string;
-  /** Whom the provider named, if it came so far. */
+  /** The person that the provider named, if it did. */
   readonly personId: string | undefined;
 
   constructor(kind: OidcFailureKind, reason: string, personId?: string) {
@@ -48,7 +48,7 @@ export class OidcFailure extends Error {
 const LATE: ReadonlySet<string> = new Set(["TimeoutError", "AbortError"]);
 const MAX_DEPTH = 4;
 
-/** Any fault of asking a provider as one of the ways; a stranger's text stays out of it. */
+/** Converts any error of a provider request to an OidcFailure; the provider's text stays out of it. */
 export function asOidcFailure(thrown: unknown): OidcFailure {
   if (thrown instanceof OidcFailure) return thrown;
   const causes = causesOf(thrown);
@@ -59,17 +59,17 @@ export function asOidcFailure(thrown: unknown): OidcFailure {
     return new OidcFailure("late", "it did not answer in time");
   }
   if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR") return new OidcFailure("declined", code);
-  // Errors of the library quote what was answered; codes and the library's own words do not.
+  // The library's errors may quote the response, so only their codes and fixed texts are used.
   if (code.startsWith("OAUTH_"))
     return new OidcFailure("unacceptable", `${code}: ${words(causes)}`);
-  // Web Crypto's, of a key that it cannot read: it has a code, and is no connection's.
+  // Web Crypto reports an unreadable key as a DOMException, which has a code but is no connection fault.
   const unread = causes.find((one) => one instanceof DOMException);
   if (unread !== undefined) return new OidcFailure("unacceptable", `a key: ${unread.name}`);
   if (code !== "") return new OidcFailure("unreachable", code);
   return new OidcFailure("unacceptable", causes[0]?.name ?? "nothing that has a name");
 }
 
-/** The library's messages, which are fixed but for the name of a member; and OAuth's word for it. */
+/** Returns the library's messages, fixed but for the name of a member, and OAuth's error code. */
 function words(causes: readonly Error[]): string {
   const own = causes.filter((one) => codeOf(one).startsWith("OAUTH_"));
   const said = causes.map((one) => ("error" in one ? one.error : undefined)).find(isOauthWord);
@@ -77,7 +77,7 @@ function words(causes: readonly Error[]): string {
   return [...told, ...(said === undefined ? [] : [said])].join(": ");
 }
 
-/** Such as `invalid_client`.   RFC 6749 §5.2 */
+/** True for an error code such as `invalid_client`.   RFC 6749 §5.2 */
 function isOauthWord(value: unknown): value is string {
   return typeof value === "string" && /^[a-z_]{1,40}$/.test(value);
 }

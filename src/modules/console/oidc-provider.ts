@@ -1,6 +1,6 @@
 /**
- * The OpenID provider: found when somebody first signs in, asked within bounds, and believed for
- * what its signed tokens say. Code flow with PKCE, state and nonce.   OpenID Connect Core §3.1, RFC 9700
+ * The OpenID provider: discovered at the first sign-in, with bounded requests; only its signed tokens are trusted.
+ * Code flow with PKCE, state and nonce.   OpenID Connect Core §3.1, RFC 9700
  */
 import * as client from "openid-client";
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
@@ -13,32 +13,32 @@ interface OidcProviderOptions {
   readonly oidc: OidcConfig;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
-  /** Of each request to it. */
+  /** Timeout of each request. */
   readonly timeoutMs?: number;
 }
 
-/** The parts that one answer is checked against. */
+/** The secrets that one authorization response is checked against. */
 export interface OidcAttempt {
   readonly state: string;
   readonly nonce: string;
-  /** PKCE's, RFC 7636. */
+  /** PKCE code verifier, RFC 7636. */
   readonly verifier: string;
 }
 
-/** Where somebody is sent, and what came back. */
+/** Builds the authorization request and redeems the response. */
 export interface OidcProvider {
-  /** The address at which the person signs in. @throws OidcFailure */
+  /** Returns the URL at which the person signs in. @throws OidcFailure */
   authorizationUrl(attempt: OidcAttempt, redirectUri: string): Promise<URL>;
-  /** The claims of whom the answer is about. @throws OidcFailure */
+  /** Returns the claims of the person who signed in. @throws OidcFailure */
   claimsOf(answer: URL, attempt: OidcAttempt): Promise<Claims>;
   close(): Promise<void>;
 }
 
 const TIMEOUT_MS = 10_000;
-/** The provider's document is read anew after it. */
+/** The provider's metadata is fetched anew after this time. */
 const KNOWN_FOR_MS = 600_000;
 const MAX_AT_ONCE = 16;
-/** OpenID Connect Core §2. */
+/** Maximal length of `sub`, OpenID Connect Core §2. */
 const MAX_SUB = 255;
 
 interface Known {
@@ -46,7 +46,7 @@ interface Known {
   readonly until: number;
 }
 
-/** Asks nothing by itself. */
+/** Creates the provider; nothing is fetched yet. */
 export function createOidcProvider(options: OidcProviderOptions): OidcProvider {
   const { oidc, ca } = options;
   const { fetch, close } = createOidcFetch(oidc.issuer, ca);
@@ -97,13 +97,13 @@ function discover(
     timeout: timeoutMs / 1000,
     execute: [
       client.enableNonRepudiationChecks,
-      // The section allows http on loopback alone, and the fetch goes nowhere else by it.
+      // The configuration allows http on loopback only, and this fetch reaches nothing else by it.
       ...(isPlain ? [client.allowInsecureRequests] : []),
     ],
   });
 }
 
-/** By the secret in the way that the provider takes; without one, by PKCE alone. */
+/** Authenticates by the secret, in the way that the provider supports, or without one by PKCE alone. */
 function authenticationOf({ clientSecret }: OidcConfig): client.ClientAuth {
   if (clientSecret === undefined) return client.None();
   const basic = client.ClientSecretBasic(clientSecret);
@@ -154,7 +154,7 @@ async function readClaims(
   return { ...more, ...claims };
 }
 
-/** Records name the person by it: two that look alike in a store or a log are one to whoever reads. */
+/** Records identify the person by it, so no two subjects may look alike in a store or a log. */
 function isSubject(sub: string): boolean {
   return sub !== "" && sub.length <= MAX_SUB && isOneLine(sub);
 }
@@ -162,10 +162,10 @@ function isSubject(sub: string): boolean {
 const MAX_ANSWER_BYTES = 262_144;
 const MAX_CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A `Response` takes no body with them. */
+/** Statuses for which `Response` accepts no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The request that the library makes. */
+/** The request options that the library passes. */
 interface Asked {
   readonly method: string;
   readonly headers: Record<string, string>;
@@ -174,8 +174,8 @@ interface Asked {
 }
 
 /**
- * The way to an OpenID provider: verified connections, no redirects, answers that are read up to a
- * length. Plain HTTP is for providers on this machine.
+ * The fetch for an OpenID provider: verified connections, no redirects, bounded responses. Plain HTTP is for providers
+ * on this machine.
  */
 function createOidcFetch(issuer: string, ca: string | undefined) {
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
@@ -205,8 +205,8 @@ function createOidcFetch(issuer: string, ca: string | undefined) {
 }
 
 /**
- * Addresses come from the provider's own document. A literal one is never looked up, so it is judged
- * here: a provider elsewhere has no business on this machine.
+ * Checks a URL from the provider's own metadata. A literal IP address is never looked up, so it is checked here: a
+ * provider elsewhere must not name this machine.
  */
 function checkAddress(url: string, issuer: string): void {
   const { protocol } = new URL(url);

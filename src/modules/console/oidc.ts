@@ -1,7 +1,7 @@
 /**
- * Signing in at the provider: `POST /oidc/sign-in` sends the person there, `/oidc/callback` takes
- * them back. Both answer pages that go on by themselves: a form may not lead to another host, and a
- * browser brings its session to no page that another host sent it to.
+ * Sign-in at the provider: `POST /oidc/sign-in` sends the person there, `/oidc/callback` receives the response. Both
+ * answer pages that redirect by themselves: the form policy forbids another host, and a browser sends no session
+ * cookie with a redirect from another host.
  * 403 not this browser's, declined, in no list · 502, 503, 504 the provider
  */
 import { randomBytes } from "node:crypto";
@@ -20,23 +20,23 @@ import type { ConsolePlace } from "./place.ts";
 import type { Sessions } from "./sessions.ts";
 import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
 
-/** The parts of these routes. */
+/** Dependencies of these routes. */
 export interface OidcParts {
   readonly oidc: OidcConfig;
   readonly provider: OidcProvider;
   readonly attempts: OidcAttempts;
   readonly place: ConsolePlace;
-  /** Begins the person's session in the place of another one, and answers the cookie's value. */
+  /** Begins the person's session in place of another one, and returns the cookie's value. */
   begin(person: Person, grant: Grant, replaced: string): Promise<string>;
   reportFailure(failure: OidcFailure): void;
 }
 
 const CALLBACK = "/oidc/callback";
 
-/** The cookie's value of the session that a request is made in. */
+/** Returns the session cookie's value of a request. */
 type TokenOf = (request: FastifyRequest) => string | undefined;
 
-/** Adds the routes. */
+/** Adds the OIDC routes. */
 export function addOidc(app: FastifyInstance, parts: OidcParts, tokenOf: TokenOf): void {
   app.post("/oidc/sign-in", (request, reply) =>
     telling(reply, parts, () => sendAway(request, reply, parts, tokenOf)),
@@ -46,7 +46,7 @@ export function addOidc(app: FastifyInstance, parts: OidcParts, tokenOf: TokenOf
   );
 }
 
-/** A failure is a page that says so, and a line of the log. */
+/** Runs a handler; an OIDC failure becomes a page, and a line of the log. */
 async function telling(
   reply: FastifyReply,
   { reportFailure }: OidcParts,
@@ -67,7 +67,7 @@ async function sendAway(
   { provider, attempts, place }: OidcParts,
   tokenOf: TokenOf,
 ): Promise<FastifyReply> {
-  // The provider sends people to that name alone, and the cookie has to be there.
+  // The provider redirects to base_url alone, so the cookie must be set there.
   if (request.headers.origin !== new URL(place.baseUrl).origin) {
     return sendHtml(reply, onwardPage(`${place.baseUrl}/sign-in`));
   }
@@ -104,7 +104,7 @@ async function takeBack(
 }
 
 interface OpenedOidc {
-  /** Undefined: there is none. */
+  /** Undefined if no provider is configured. */
   readonly oidc: OidcParts | undefined;
   readonly problems: readonly Problem[];
   close(): Promise<void>;
@@ -112,7 +112,7 @@ interface OpenedOidc {
 
 const NONE: OpenedOidc = { oidc: undefined, problems: [], close: async () => undefined };
 
-/** Connects to nothing. */
+/** Opens the sign-in at a provider; connects to nothing yet. */
 export async function openOidc(
   context: ConsoleContext,
   { place, sessions }: { readonly place: ConsolePlace; readonly sessions: Sessions },
@@ -132,7 +132,7 @@ export async function openOidc(
     log.info({ event: "console-signed-in", person: id, role, via: "oidc" }, "somebody signed in");
     return token;
   };
-  // Strangers can bring the same line about as often as they like.
+  // Strangers can cause the same line as often as they like.
   const reportFailure = quietened(({ kind, reason, personId }: OidcFailure) =>
     log.warn(
       { event: "console-sign-in-refused", kind, reason, ...(personId && { person: personId }) },
@@ -143,7 +143,7 @@ export async function openOidc(
   return { oidc: parts, problems: [], close: () => provider.close() };
 }
 
-/** Kept through reloads: who is at the provider meanwhile comes back. */
+/** Kept across reloads, so that a person who is at the provider can come back. */
 const openAttempts = (): OidcAttempts => new OidcAttempts();
 
 const TTL_S = 600;
@@ -151,20 +151,19 @@ const MAX_USED = 4_096;
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
 interface BegunAttempt extends OidcAttempt {
-  /** The browser's cookie of a session at that time, which no answer of the provider brings along. */
+  /** The session cookie at that time, which the provider's redirect does not carry. */
   readonly session: string;
 }
 
 /**
- * Sign-ins that somebody has begun at a provider: what the answer is checked against travels in a
- * cookie of the browser that began, sealed with a key of this process, so that nothing is kept for
- * whoever begins and never comes back. Each is good once, and for ten minutes.
+ * Sign-ins in progress. Each attempt's secrets travel in the browser's own cookie, sealed with a key of this process,
+ * so that nothing is stored for abandoned sign-ins. An attempt is valid once, for ten minutes.
  */
 class OidcAttempts {
   readonly #key = randomBytes(32);
   readonly #used = recentlyUsed<true>(MAX_USED, TTL_S * 1_000);
 
-  /** Begins one, and answers the value of its cookie. */
+  /** Begins an attempt, and returns it with the value of its cookie. */
   async begin(session = ""): Promise<{ readonly attempt: OidcAttempt; readonly cookie: string }> {
     const attempt = { state: secret(), nonce: secret(), verifier: secret(), session };
     const cookie = await new EncryptJWT({ ...attempt })
@@ -174,7 +173,7 @@ class OidcAttempts {
     return { attempt, cookie };
   }
 
-  /** The attempt of a cookie that an answer is to, which is used up; undefined: it is to none. */
+  /** Uses up and returns the cookie's attempt if the state matches; undefined otherwise. */
   async take(cookie: string | undefined, state: string | null): Promise<BegunAttempt | undefined> {
     const attempt = cookie === undefined ? undefined : await this.#open(cookie);
     if (attempt === undefined || attempt.state !== state) return undefined;

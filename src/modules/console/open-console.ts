@@ -1,7 +1,6 @@
 /**
- * Puts a console together: its people, its pages and what they show. That of a server which was not
- * started because of its journal, or is only to be looked at, shows records and the keys that sign
- * them, and changes nothing.
+ * Assembles a console: sign-in, pages and API. The console of a server that did not start because of its journal, or
+ * that is open for inspection only, shows records and their signing keys and changes nothing.
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -39,12 +38,12 @@ import { hasChain, recordRoutes } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
-/** The console, its commands, and its end. */
+/** The console, its control commands, and its shutdown. */
 interface OpenedConsole {
   readonly side: ConsoleSide;
   readonly commands: ReadonlyMap<string, (options: JsonRecord) => unknown>;
   readonly problems: readonly Problem[];
-  /** Puts its rules in force. */
+  /** Puts this console's rules in force. */
   start(): void;
   close(): Promise<void>;
 }
@@ -54,7 +53,7 @@ const VIEWS = [
   ...[recordRoutes, upstreamRoutes, nodeRoutes, passkeyRoutes],
 ];
 
-/** Opens that of a deployment; it listens to nothing yet. */
+/** Opens a deployment's console; it does not listen yet. */
 export async function openConsole(context: ConsoleContext): Promise<OpenedConsole> {
   const { config, log, signingKey, deployment: served } = context;
   const { state, directory, mcpServers, processes } = context;
@@ -62,7 +61,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const links = await context.once(openLinks);
   const traffic = await context.once(openTraffic);
   const rules = await context.once(openRules);
-  // Until it is served, for sessions that are read before.
+  // Sessions are read before the console starts, and need rules by then.
   rules.current ??= config.console;
   const sessions = await Sessions.open(context, rules);
   const place = new ConsolePlace(config);
@@ -100,7 +99,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
     ]),
     problems: provider.problems,
     start: () => {
-      // What is over by the rules of before stays over, whatever the next ones say.
+      // A session that the old rules end stays ended, whatever the new rules say.
       sweep();
       rules.current = config.console;
       sweep();
@@ -113,7 +112,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   };
 }
 
-/** Kept through reloads: a link that was printed is good. */
+/** Kept across reloads, so that a printed link stays valid. */
 const openLinks = (): LoginLinks => new LoginLinks();
 
 const openRules = (): SessionRules => ({ current: undefined });
@@ -124,14 +123,14 @@ const openTraffic = (): Traffic => {
   return traffic;
 };
 
-/** The records that can be looked at, and the console for them. */
+/** The inspected records, and the configuration to show them with. */
 interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
   readonly journal: Pick<
     InspectedJournal,
     "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut" | "agentIds"
   >;
-  /** Names of agents, as far as they are known. */
+  /** Names of agents, as far as known. */
   readonly names: ReadonlyMap<string, string>;
   readonly publicKey: Ed25519PublicKey | undefined;
   reportFault(errorId: string, error: unknown): void;
@@ -142,7 +141,7 @@ const UNSERVED = [
   "passkeys",
 ];
 
-/** Opens that of records alone; it listens to nothing yet. */
+/** Opens the console of an inspected journal; it does not listen yet. */
 export async function openInspection(parts: InspectionParts): Promise<OpenedConsole> {
   const { config, journal, names, publicKey, reportFault } = parts;
   const { serverId } = config.server;
@@ -156,9 +155,9 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   const gateway = await serve({
     ...{ place, links, reportFault, changes: () => 0 },
     sessions: await Sessions.open(parts, rules),
-    // Whom a provider lets in is nothing to ask while nothing is served.
+    // Nobody signs in at a provider while nothing is served.
     oidc: undefined,
-    // Records are named with their journal; of all others the API says that they are not served.
+    // Records are looked up in the journal; for other pages the API answers that they are not served.
     isThere: ([page, id]) => page !== "records" || id === undefined || hasChain(records, id),
     actAs: () => () => Promise.reject(notStarted()),
     routes: [...recordRoutes(records), ...UNSERVED.flatMap(unserved)],
@@ -194,7 +193,7 @@ function notStarted(): ConsoleFault {
 
 interface Serving extends Omit<ConsoleParts, "pages" | "events"> {
   readonly facts: OverviewParts;
-  /** How often an escalation was another until now. */
+  /** The number of changes to escalations so far. */
   changes(): number;
 }
 
@@ -218,7 +217,7 @@ function sideOf(gateway: Gateway, place: ConsolePlace): ConsoleSide {
 
 const MAX_NAME = 128;
 
-/** `agtpd login`: a link for whoever may use the control socket, which is the daemon's own user. */
+/** `agtpd login`: creates a link for a user of the control socket, which is the daemon's own user. */
 function login(
   { role = "operator", name = "operator" }: JsonRecord,
   links: LoginLinks,

@@ -1,8 +1,7 @@
 /**
- * The files of the console's page, read once: its document, its style, its modules as the build made
- * one of them, and the libraries that draw it. A map in the document says where names of packages lead and
- * what each module must be, to the octet; the policy of the page names this map by its hash. The address
- * of a file has the hash of them all, so that browsers keep what they have until a file is another.
+ * The files of the console's page, read once: document, style sheet, bundled modules, and libraries. An import map in
+ * the document resolves package names and gives each module's integrity hash; the content security policy names the
+ * map by its hash. Each path contains a hash over these files, so that browsers cache them until one changes.
  */
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -15,13 +14,13 @@ interface PageFile {
   readonly body: Buffer;
 }
 
-/** The document of every page, and the files below `/page/` by their paths there. */
+/** The document of every page, and the files below `/page/` by path. */
 export interface PageFiles {
   readonly shell: PageFile;
-  /** The hash of the only script that stands in the document, as a policy names it: `sha256-…`. */
+  /** The hash of the document's only inline script, as a policy names it: `sha256-…`. */
   readonly scriptHash: string;
   readonly files: ReadonlyMap<string, PageFile>;
-  /** The first part of their paths where they are to be kept: `v-…/`. */
+  /** The first segment of the cacheable paths: `v-…/`. */
   readonly version: string;
 }
 
@@ -31,9 +30,9 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
 };
-/** Where the browser's side of passkeys is served. */
+/** Path of the WebAuthn library for browsers. */
 const WEBAUTHN = "lib/webauthn/";
-/** The packages by their names in an import, and where each is served. */
+/** Packages by import name, with the path where each is served. */
 const LIBRARY: Readonly<Record<string, string>> = {
   preact: "lib/preact.js",
   "preact/hooks": "lib/preact-hooks.js",
@@ -41,10 +40,10 @@ const LIBRARY: Readonly<Record<string, string>> = {
   "@simplewebauthn/browser": `${WEBAUTHN}index.js`,
   uplot: "lib/uplot.js",
 };
-/** The place of the map in the document. */
+/** Placeholder of the import map in the document. */
 const PLACE = "<!-- modules -->";
 
-/** Reads everything; rejects where the build has not made the page's module. */
+/** Reads every file; rejects if the page's module was not built. */
 export async function loadPageFiles(): Promise<PageFiles> {
   const named = [
     ["icon.svg", shippedPath("src/modules/console/page/icon.svg")],
@@ -53,7 +52,7 @@ export async function loadPageFiles(): Promise<PageFiles> {
     ...(await webauthnPaths()),
   ] as const;
   const entries = [await styleSheet()];
-  // One behind the other: all at once would take a file descriptor each.
+  // One after the other: reading in parallel would take a file descriptor each.
   for (const [name, path] of named) entries.push(await entryOf(name, path));
   const document = shippedPath("src/modules/console/page/shell.html");
   const [, shell] = await entryOf("shell.html", document);
@@ -79,7 +78,7 @@ function versionOf(files: ReadonlyMap<string, PageFile>): string {
   return `v-${hash("sha256", all.join("\n")).slice(0, 16)}/`;
 }
 
-/** Names of packages by their addresses, and modules by their hashes. */
+/** The import map: package names to addresses, and modules to integrity hashes. */
 function moduleMap(files: ReadonlyMap<string, PageFile>, version: string): string {
   const imports = Object.entries(LIBRARY).map(([name, path]) => [name, `/page/${version}${path}`]);
   const integrity = [...files].flatMap(([name, { body }]) =>
@@ -93,17 +92,17 @@ function isModule(name: string): boolean {
   return extname(name) === ".js";
 }
 
-/** A library that draws no page waits until somebody uses it. */
+/** False for a library that is loaded at first use. */
 function isPreloaded(name: string): boolean {
   return isModule(name) && !name.startsWith(WEBAUTHN);
 }
 
-/** Asked for at once, not one behind the other. */
+/** Makes the browser fetch modules in parallel instead of one after the other. */
 function preload(name: string): string {
   return `<link rel="modulepreload" href="/page/${name}">`;
 }
 
-/** One sheet out of its parts, in the order of their names. */
+/** Concatenates the parts of the style sheet in the order of their names. */
 async function styleSheet(): Promise<readonly [string, PageFile]> {
   const folder = shippedPath("src/modules/console/page/style");
   const names = (await readdir(folder)).filter((name) => extname(name) === ".css").sort();
@@ -112,7 +111,7 @@ async function styleSheet(): Promise<readonly [string, PageFile]> {
   return ["style.css", { type: TYPES[".css"] ?? "", body: Buffer.concat(parts) }];
 }
 
-/** The libraries' files: of each package the variant that browsers load. */
+/** Paths of the libraries, in the variant that browsers load. */
 function libraryPaths(): readonly (readonly [name: string, path: string])[] {
   const { resolve } = createRequire(import.meta.url);
   return [
@@ -123,7 +122,7 @@ function libraryPaths(): readonly (readonly [name: string, path: string])[] {
   ];
 }
 
-/** The browser's side of passkeys, which comes as modules that name each other. */
+/** Paths of the WebAuthn library, whose modules import each other. */
 async function webauthnPaths(): Promise<readonly (readonly [name: string, path: string])[]> {
   const main = createRequire(import.meta.url).resolve("@simplewebauthn/browser");
   const folder = join(dirname(main), "../esm");

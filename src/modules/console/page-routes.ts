@@ -1,6 +1,6 @@
 /**
- * The pages and their files. Every page is the same document; what it shows comes from the API. One of
- * an id that is unknown is 404, and says so itself.
+ * The pages and their files. Every page is the same document, whose content comes from the API. A page for an unknown
+ * id is 404, and says so itself.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { decodePart } from "../../base/percent-encoding.ts";
@@ -21,18 +21,18 @@ interface PageParts {
   isThere(segments: readonly string[]): boolean | Promise<boolean>;
 }
 
-/** What a page of an id shows is for the API to say. */
+/** First segments of page addresses; the API decides what a page with an id shows. */
 const PAGES = [
   ...["traffic", "approvals", "agents", "endpoints", "contracts", "records", "upstreams"],
   ...["nodes", "account"],
 ];
 const WITH_ID: ReadonlySet<string> = new Set(["traffic", "approvals", "agents", "records"]);
 
-/** Another file has another address. */
+/** A changed file has a new address, so a cached one never goes stale. */
 const KEPT = "public, max-age=31536000, immutable";
 const READING = "GET, HEAD";
 
-/** Adds them; whatever no other route has is theirs. */
+/** Adds the page routes, and the handler of every unrouted path. */
 export function addPages(app: FastifyInstance, parts: PageParts): void {
   const { files, shell, version } = parts.pages;
   app.get("/page/*", async (request, reply) => {
@@ -56,7 +56,7 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       throw methodNotAllowed(READING);
     }
     if (parts.signedInBy(request) === undefined) {
-      // Only a page sends a stranger on to the sign-in.
+      // Only pages redirect to the sign-in.
       if (!isPagePath(path)) {
         throw new ConsoleFault(404, "not-found", "nothing is served at this path");
       }
@@ -75,14 +75,14 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
   });
 }
 
-/** A browser remembers the page that it was sent to the sign-in from for so long, in seconds. */
+/** Seconds for which a browser remembers the page to return to after sign-in. */
 const ASKED_S = 600;
 /** A longer address would leave no room for other cookies. */
 const MAX_ASKED = 1_024;
-/** The characters of an address that a field may carry. */
+/** Characters of an address that a header field may carry. */
 const ADDRESS = /^[!-~]+$/;
 
-/** The page that somebody asked for before signing in; anything but one of this console's is none. */
+/** Returns the page to return to after sign-in; undefined for anything but a page of this console. */
 export function askedPage(
   field: string | undefined,
   { cookies }: Pick<ConsolePlace, "cookies">,
@@ -101,7 +101,7 @@ function isPagePath(path: string): boolean {
   return WITH_ID.has(page) && rest.length === 1;
 }
 
-/** The decoded segments of a path; one that is not well encoded stays as it is. */
+/** The decoded segments of a path; a badly encoded one stays as it is. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split("/")
@@ -109,7 +109,7 @@ function segmentsOf(path: string): readonly string[] {
     .map((one) => decodePart(one) ?? one);
 }
 
-/** True for pages without an id. */
+/** True for a page without an id, or with a known one. */
 export function isKnownPage(
   sources: Sources,
   [page = "", ...rest]: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Registers passkeys and takes their signatures, in the words of Web Authentication: for the name of
- * the console and its own origin, under a challenge that was made for this one purpose.
- * 403 `passkey-refused` for what is not so.
+ * Registers passkeys and verifies their signatures by WebAuthn: for the console's host name and origin, under a
+ * challenge made for a single purpose.
+ * 403 `passkey-refused` otherwise.
  */
 import { hash } from "node:crypto";
 import {
@@ -38,7 +38,7 @@ const ALGORITHMS = [-8, -7, -257];
 const REGISTRATION: JsonRecord = { purpose: "registration" };
 const TIMEOUT_MS = 120_000;
 
-/** The options by which a browser makes a passkey. */
+/** Options for the browser to create a passkey. */
 export async function beginRegistration(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
@@ -55,12 +55,12 @@ export async function beginRegistration(
   });
 }
 
-/** A name of 64 octets at most, which says nothing of the person.   Web Authentication §5.4.3, §14.6.1 */
+/** A user handle of at most 64 octets that reveals nothing about the person.   Web Authentication §5.4.3, §14.6.1 */
 function userHandleOf({ id }: SignedIn["person"]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hash("sha256", id, "buffer"));
 }
 
-/** The passkey that the browser made. @throws ConsoleFault */
+/** Verifies and returns the passkey that the browser made. @throws ConsoleFault */
 export async function endRegistration(
   { challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
@@ -86,7 +86,7 @@ export async function endRegistration(
   };
 }
 
-/** The options by which a browser signs a subject, and the nonce, with which it can check what it signs. */
+/** Options for the browser to sign a subject, and the nonce with which it can check the challenge. */
 export async function beginSignature(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
@@ -102,7 +102,7 @@ export async function beginSignature(
   return { options, nonce };
 }
 
-/** A signature over a subject by a passkey of the person, for records. @throws ConsoleFault */
+/** Verifies the person's signature over a subject, and returns it for records. @throws ConsoleFault */
 export async function endSignature(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
@@ -138,7 +138,7 @@ export async function endSignature(
   };
 }
 
-/** The digests that were signed, for whoever checks the signature later. */
+/** The signed digests, for later verification of the signature. */
 function digestsOf(
   subject: SignedDecision | JsonRecord,
 ): Pick<PasskeyAttestation, "digest" | "content_digest" | "resume_value_digest"> {
@@ -152,7 +152,7 @@ interface Taking {
   readonly subject: SignedDecision | JsonRecord;
 }
 
-/** The challenge that a browser's answer is to. */
+/** Takes the challenge that a browser's response answers. */
 function taken(challenges: PasskeyChallenges, { token, response, subject }: Taking): Challenge {
   const answer = recordIn(response)["response"];
   const clientData = recordIn(answer)["clientDataJSON"];
@@ -167,7 +167,7 @@ function challengeIn(clientData: string): string | undefined {
   return textIn(parseRecord(Buffer.from(clientData, "base64url").toString("utf8"))?.["challenge"]);
 }
 
-/** The library throws for whatever a browser sent. */
+/** Converts the library's errors, which it throws for any bad response, to refusals. */
 async function judged<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();
@@ -184,7 +184,7 @@ function refused(reason: string): ConsoleFault {
   return new ConsoleFault(403, "passkey-refused", `the passkey was not accepted: ${reason}`);
 }
 
-/** Passkeys are for a name, which an address is not. */
+/** The RP ID of passkeys, a host name: IP addresses are not allowed. */
 function rpIdOf({ baseUrl }: Pick<ConsolePlace, "baseUrl">): string {
   return new URL(baseUrl).hostname;
 }
@@ -196,7 +196,7 @@ function octetsOf(text: string): Uint8Array<ArrayBuffer> {
 /** Labels of COSE_Key.   RFC 9053 */
 const LABEL = { alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
 
-/** The public key of a passkey as a JWK, which every library of signatures reads.   RFC 9052, RFC 7517 */
+/** Converts a passkey's public key to a JWK, which every signature library reads.   RFC 9052, RFC 7517 */
 function jwkOfCose(cose: Uint8Array<ArrayBuffer>): JsonRecord | undefined {
   const key = decodeCredentialPublicKey(cose) as unknown as ReadonlyMap<number, unknown>;
   const text = (label: number): string => {

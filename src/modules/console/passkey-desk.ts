@@ -1,7 +1,6 @@
 /**
- * Passkeys at the console's service: who has which, and what they sign. Once a person has one,
- * approving takes its signature, and so does having another or one less: a session that somebody
- * took is not enough. The library is loaded for whoever uses one.
+ * Passkeys at the console: their owners, and the decisions they sign. Once a person has a passkey, approving takes its
+ * signature, and so does adding or removing one: a stolen session is not enough. The library is loaded at first use.
  */
 import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
@@ -32,7 +31,7 @@ export interface PasskeyDesk {
   ceremonies(): Promise<typeof import("./passkey-ceremonies.ts")>;
 }
 
-/** Opens the passkeys that are kept; loads no library yet. */
+/** Opens the stored passkeys; loads no library yet. */
 export async function openDesk(context: ConsoleContext, place: ConsolePlace): Promise<PasskeyDesk> {
   return {
     passkeys: await openPasskeys(context),
@@ -45,7 +44,7 @@ export async function openDesk(context: ConsoleContext, place: ConsolePlace): Pr
 
 const openChallenges = (): PasskeyChallenges => new PasskeyChallenges();
 
-/** The decision that a passkey signs, with the answer that goes with it. @throws ConsoleFault */
+/** Returns the decision for a passkey to sign, with its answer. @throws ConsoleFault */
 export function signedDecision(
   escalation: Escalation,
   decision: Verdict,
@@ -54,7 +53,7 @@ export function signedDecision(
   const { escalationId: escalation_id, agentId: agent_id, reason = null, context } = escalation;
   const question = { escalation_id, agent_id, reason, context };
   const digest = escalation.approval?.digest ?? canonicalDigest(question);
-  // Of all that is approved only the question of an upstream takes content, and keeps some in any case.
+  // Of all approvals only an upstream's question takes content, and stores some even if none was sent.
   const isAsking = escalation.approval?.question !== undefined && decision === "accepted";
   const { content = {}, resume_value } = answer;
   return {
@@ -73,10 +72,10 @@ function answerDigest(name: string, value: unknown): string {
   return `sha256:${hash("sha256", text)}`;
 }
 
-/** The members of an answer. */
+/** Members of a body that carry an answer. */
 export const ANSWERS = ["content", "resume_value"] as const;
 
-/** The answer that a decision brings. @throws ConsoleFault */
+/** Returns the answer that a decision carries. @throws ConsoleFault */
 export function answerIn(body: JsonRecord): JsonRecord {
   const { content } = body;
   if (content !== undefined && !isRecord(content)) throw malformed("content must be an object");
@@ -84,7 +83,7 @@ export function answerIn(body: JsonRecord): JsonRecord {
   return Object.fromEntries(brought.map((name) => [name, body[name]]));
 }
 
-/** CONFIRM in the person's name: to accept takes the passkey of a person who has one. */
+/** Sends CONFIRM in the person's name; accepting takes a signature if the person has a passkey. */
 export async function confirmSigned(
   desk: PasskeyDesk,
   escalation: Escalation,
@@ -101,7 +100,7 @@ export async function confirmSigned(
   return act("CONFIRM", { ...confirmation, attestation }, "passkey");
 }
 
-/** The signature that a change brings as `assertion`. @throws ConsoleFault */
+/** Verifies the signature that a change carries as `assertion`. @throws ConsoleFault */
 export async function signatureIn(
   desk: PasskeyDesk,
   { body, signedIn }: ApiRequest,
@@ -113,14 +112,14 @@ export async function signatureIn(
   return endSignature(desk, signedIn, { subject, response });
 }
 
-/** The fault of a change that only a passkey may make. */
+/** The refusal of a change that needs a passkey's signature. */
 export function signatureRequired(): ConsoleFault {
   return new ConsoleFault(403, "passkey-required", "this takes the signature of your passkey");
 }
 
 type PasskeyChange = "passkey_registered" | "passkey_removed";
 
-/** Writes one record; `operator` is undefined where the control socket was asked. */
+/** Writes one record; `operator` is undefined for a request over the control socket. */
 type RecordPasskey = (
   change: PasskeyChange,
   passkey: Passkey,
@@ -133,8 +132,8 @@ const LOGGED = {
 } as const;
 
 /**
- * Records that the passkeys of a person have changed: in the chain of the server, with the public key, so
- * that whoever reads an approval later can say whose key signed it.   docs/console.md
+ * Records changes of a person's passkeys in the server's chain, with the public key, so that a reader of an approval
+ * can later tell whose key signed it.   docs/console.md
  */
 function recordingPasskeys(context: ConsoleContext): RecordPasskey {
   const record = createStreamRecorder(context);
@@ -150,8 +149,8 @@ function recordingPasskeys(context: ConsoleContext): RecordPasskey {
 }
 
 /**
- * `agtpd passkeys`, the way on for a person who has lost them: lists all; `forget` names a person whose
- * passkeys go first. @throws where that person has none
+ * `agtpd passkeys`, the recovery for a person who lost theirs: lists every passkey; `forget` first removes those of
+ * the named person. @throws if that person has none
  */
 export async function listPasskeys(
   { forget }: JsonRecord,
@@ -161,7 +160,7 @@ export async function listPasskeys(
   if (forget !== undefined && gone.length === 0) {
     throw new Error(`${JSON.stringify(forget)} has no passkey: expected a person that is listed`);
   }
-  // None goes without a record that says so.
+  // A passkey is removed only after a record says so.
   for (const passkey of gone) await record("passkey_removed", passkey, undefined);
   await passkeys.deleteEverywhere(gone.map(({ id }) => id));
   return {

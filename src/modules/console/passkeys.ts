@@ -1,6 +1,5 @@
 /**
- * Passkeys of people at the console: which keys sign for whom. A person has a few; nothing makes one
- * go but the person who has it, and `agtpd passkeys --forget`.
+ * Passkeys of people at the console. Each person has a few; only the person and `agtpd passkeys --forget` remove one.
  */
 import { randomBytes } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -11,16 +10,16 @@ import type { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
 export interface Passkey {
-  /** Its credential's, base64url. */
+  /** Credential id, base64url. */
   readonly id: string;
   readonly personId: string;
-  /** As the person calls it. */
+  /** Chosen by the person. */
   readonly name: string;
-  /** In COSE, base64url. */
+  /** COSE key, base64url. */
   readonly publicKey: string;
   /** The public key as a JWK, for records. */
   readonly jwk: JsonRecord;
-  /** The number of its signatures; 0 where it does not count. */
+  /** Signature counter; 0 if the passkey does not count. */
   readonly counter: number;
   readonly transports: readonly string[];
   /** Milliseconds since the epoch. */
@@ -28,11 +27,11 @@ export interface Passkey {
   readonly usedAt?: number;
 }
 
-/** Nobody needs more. */
+/** Per person. */
 export const MAX_PASSKEYS = 8;
 const QUOTA = { openPerOwner: MAX_PASSKEYS, open: 1_000 };
 
-/** Those that are kept, by their ids; people are their owners. */
+/** The stored passkeys by id; each person is the owner of theirs. */
 export type Passkeys = Collection<Passkey>;
 
 /** Opens the passkeys of a store. */
@@ -46,18 +45,18 @@ export function openPasskeys({ collection }: Pick<ProcessState, "collection">): 
     ownerOf: ({ personId }) => personId,
     orderOf: ({ createdAt }) => createdAt,
     quota: QUOTA,
-    // None goes for another.
+    // No passkey is evicted for another.
     rankOf: () => undefined,
   });
 }
 
-/** A person's by its id. */
+/** Returns the person's passkey with this id. */
 export function findPasskey(passkeys: Passkeys, personId: string, id: string): Passkey | undefined {
   const passkey = passkeys.get(id);
   return passkey?.personId === personId ? passkey : undefined;
 }
 
-/** Notes a signature. False: its counter did not go on, so that somebody else may have the key. */
+/** Stores a use. Returns false if the signature counter did not increase: somebody else may have the key. */
 export async function notePasskeyUse(
   passkeys: Passkeys,
   id: string,
@@ -71,7 +70,7 @@ export async function notePasskeyUse(
   return isChanged;
 }
 
-/** A passkey as people see it. */
+/** A passkey as the API shows it. */
 export function passkeyView({ name, createdAt, usedAt }: Passkey): JsonRecord {
   return {
     ...{ name, created_at: new Date(createdAt).toISOString() },
@@ -79,9 +78,9 @@ export function passkeyView({ name, createdAt, usedAt }: Passkey): JsonRecord {
   };
 }
 
-/** A challenge that waits for its signature. */
+/** A challenge that awaits its signature. */
 export interface Challenge {
-  /** Base64url, as WebAuthn has it. */
+  /** Base64url, as in WebAuthn. */
   readonly challenge: string;
   readonly nonce: string;
 }
@@ -95,13 +94,13 @@ interface Waiting {
 }
 
 /**
- * Challenges that passkeys are to sign: each for one session and one subject, good once and for five
- * minutes. They are in memory alone, as many as a person can be in the middle of.
+ * Open challenges: each is for one session and one subject, and valid once, for five minutes. A bounded number is
+ * kept, in memory only.
  */
 export class PasskeyChallenges {
   readonly #waiting = recentlyUsed<Waiting>(MAX_CHALLENGES, TTL_MS);
 
-  /** A new one; `session` is the session's token. */
+  /** Creates a challenge; `session` is the session's token. */
   create(session: string, subject: SignedDecision | JsonRecord): Challenge {
     const nonce = randomBytes(32).toString("base64url");
     const challenge = challengeOf(subject, nonce);
@@ -109,7 +108,7 @@ export class PasskeyChallenges {
     return { challenge, nonce };
   }
 
-  /** The one that was signed, if it is this session's and about this; it is used up in any case. */
+  /** Uses up a challenge, and returns it if it belongs to this session and subject. */
   take(
     challenge: string,
     session: string,

@@ -1,13 +1,13 @@
-/** A person at the console: who it is, and what it may do there by the claims of a provider. */
+/** A person at the console: identity, and the role that a provider's claims give. */
 import { isRecord, memberOf } from "../../base/json-value.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { OidcConfig } from "./config.ts";
 
-/** A viewer sees, an operator decides. */
+/** A viewer only reads, an operator decides. */
 export const ROLES = ["viewer", "operator"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Somebody who signed in, or may. */
+/** A person who has signed in, or may. */
 export interface Person {
   /** `link:NAME`, or the provider's issuer and subject. */
   readonly id: string;
@@ -16,15 +16,14 @@ export interface Person {
   readonly via: Exclude<Operator["via"], "certificate" | "passkey">;
 }
 
-/** The person as records name it. */
+/** The person in the form that records use. */
 export function operatorOfPerson({ id, name, via }: Person): Operator {
   return { id, name, via };
 }
 
 /**
- * From the claims of a provider to somebody at the console: the name, and the role by the lists of
- * `[console.oidc]`. A role is remembered with the entry of the list that gave it, so that a session
- * is over once a reload has taken that entry away.
+ * The entry of a list in `[console.oidc]` that gave a person the role. It is stored with the session, so that the
+ * session ends once a reload removes the entry.
  */
 export interface Grant {
   readonly issuer: string;
@@ -38,10 +37,10 @@ export type Claims = Readonly<Record<string, unknown>>;
 type Lists = Pick<OidcConfig, "issuer" | "roleClaim" | "viewers" | "operators">;
 
 const MAX_NAME = 128;
-/** Characters that no line of text has; those that are only invisible, the pages show by their numbers. */
+/** Characters that a line of text cannot contain; merely invisible ones are escaped by the pages. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]|\p{Surrogate}/gu;
 
-/** Tells whether a person's name is one line of whole characters. */
+/** True if a name is one line without lone surrogates. */
 export function isOneLine(name: string): boolean {
   return name.search(CONTROLS) === -1;
 }
@@ -50,19 +49,21 @@ const NAME_CLAIMS = ["name", "preferred_username", "email"];
 
 const EMAIL = "email";
 
-/** Tells whether the provider says that the address may be anybody's; some write it as a text.   OpenID Connect Core §5.1 */
+/**
+ * True if the provider says that the email is unverified; some send the flag as a string.   OpenID Connect Core §5.1
+ */
 function isUnverified({ email_verified: verified }: Claims): boolean {
   return verified === false || verified === "false";
 }
 
-/** Why the lists give no role, for the log. */
+/** Explains for the log why the lists give no role. */
 export function roleFault(claims: Claims, { roleClaim }: Pick<Lists, "roleClaim">): string {
   return roleClaim === EMAIL && isUnverified(claims)
     ? "the provider has not verified the email"
     : `${roleClaim} has no value of the lists`;
 }
 
-/** The higher of the roles that the lists give, with the entry that gives it. */
+/** Returns the highest role that the lists give, with the entry that gives it. */
 export function roleOf(
   claims: Claims,
   { issuer, roleClaim, viewers, operators }: Lists,
@@ -80,7 +81,7 @@ export function roleOf(
   return undefined;
 }
 
-/** Tells whether the lists still give a role for the same reason. */
+/** True if the lists still give the role for the same reason. */
 export function isGranted(
   { role }: Pick<Person, "role">,
   { issuer, claim, value }: Grant,
@@ -90,16 +91,16 @@ export function isGranted(
   return (role === "operator" ? oidc.operators : oidc.viewers).includes(value);
 }
 
-/** The person whom the claims are about. */
+/** Builds the person that the claims describe. */
 export function personOf(claims: Claims, role: Role): Person {
   const { iss, sub } = claims;
-  // Half a character is left where the cut goes through one.
+  // The cut may split a surrogate pair.
   const cut = (nameIn(claims) ?? String(sub)).slice(0, MAX_NAME);
   const name = cut.replaceAll(CONTROLS, "\ufffd");
   return { id: `${String(iss)}#${String(sub)}`, name, role, via: "oidc" };
 }
 
-/** Tells whether the claims say how people call the person. */
+/** True if the claims contain a name for the person. */
 export function isNamed(claims: Claims): boolean {
   return nameIn(claims) !== undefined;
 }
@@ -109,7 +110,7 @@ function nameIn(claims: Claims): string | undefined {
   return names.find((one): one is string => typeof one === "string" && one.trim() !== "")?.trim();
 }
 
-/** A claim by its name, else by a path whose dots lead into objects. */
+/** Returns a claim by its name, or else by a path whose dots lead into objects. */
 export function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   return name.split(".").reduce<unknown>((value, part) => {

@@ -1,13 +1,13 @@
-/** The place of the console: the link that signs somebody in, and the names it answers to. */
+/** The console's address: its base URL, the host names that it accepts, and its cookies. */
 import { hash } from "node:crypto";
 import { urlAuthority, urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ConsoleSections } from "./config.ts";
 
-/** Hosts that listen where `localhost` leads: to the IPv4 address alone on many machines. */
+/** Hosts to bind that `localhost` reaches, which on many machines is the IPv4 address alone. */
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "0.0.0.0", "::"];
 
-/** Known once the port is bound. */
+/** The console's address, complete once the port is bound. */
 export class ConsolePlace {
   readonly cookies: Cookies;
   readonly #config: ConsoleSections["console"];
@@ -24,7 +24,7 @@ export class ConsolePlace {
     this.#daemon = daemon;
   }
 
-  /** The daemon as it is now; undefined until it is served. */
+  /** The daemon's current facts; undefined until it serves. */
   get daemon(): DaemonFacts | undefined {
     return this.#daemon?.();
   }
@@ -33,7 +33,9 @@ export class ConsolePlace {
     return this.baseUrl.startsWith("https:");
   }
 
-  /** Without a slash at its end. Passkeys need a name, so it is no address where `localhost` will do. */
+  /**
+   * Base URL without a trailing slash; `localhost` rather than an IP address if possible, since passkeys need a name.
+   */
   get baseUrl(): string {
     const { baseUrl, cert, host } = this.#config;
     const scheme = cert === undefined ? "http" : "https";
@@ -41,11 +43,11 @@ export class ConsolePlace {
     return (baseUrl ?? `${scheme}://${name}:${this.#port}`).replace(/\/$/, "");
   }
 
-  /** Tells whether a Host field names this console: a page of another name must not be it. */
+  /** True if a Host field names this console; a page under any other name is not served. */
   isOurs(host: string): boolean {
     const names = ["localhost", "127.0.0.1", "::1", this.#config.host];
     const usual = this.#config.cert === undefined ? 80 : 443;
-    // A browser leaves out the port that goes without saying.
+    // Browsers omit the default port.
     const own = names.flatMap((name) => [
       urlAuthority(name, this.#port),
       urlAuthority(name, this.#port, usual),
@@ -53,7 +55,7 @@ export class ConsolePlace {
     return host === new URL(this.baseUrl).host || own.includes(host);
   }
 
-  /** Tells whether an Origin is the console's own, under the name that it was reached by. */
+  /** True if an Origin is the console's own, under the name in the request's Host field. */
   isOwnOrigin(origin: string | undefined, host: string): boolean {
     if (origin === undefined || !this.isOurs(host)) return false;
     return origin === `${this.isSecure ? "https" : "http"}://${host}`;
@@ -67,27 +69,27 @@ const COOKIES = {
 } as const;
 type CookieKind = keyof typeof COOKIES;
 
-/** The name of a session's cookie before it said whose it is: sessions begun then go on. */
+/** Name of the session cookie before it had a tag; sessions begun under it stay valid. */
 const EARLIER_NAME = "agtpd_console";
 const TAG_LENGTH = 8;
 const MAX_COOKIES = 8;
 
 /**
- * The cookies of a console: of a session, of an attempt to sign in at a provider, and of the page that
- * was asked for before. Over TLS their names keep other hosts and paths from setting them. Browsers ask
- * for no port, so that a name says whose console it is: that of another server on the host has its own.
+ * The console's cookies: the session, an attempt to sign in at a provider, and the page to return to. Over TLS their
+ * name prefixes keep other hosts and paths from setting them. Browsers share cookies between ports, so each name has a
+ * tag of its server.
  */
 class Cookies {
   readonly #place: { readonly isSecure: boolean };
   readonly #name: string;
 
-  /** The processes and nodes of one server have them in common. */
+  /** Derives the names from the server id, so that all processes and nodes of a server share them. */
   constructor(place: { readonly isSecure: boolean }, serverId: string) {
     this.#place = place;
     this.#name = `${EARLIER_NAME}_${hash("sha256", serverId).slice(0, TAG_LENGTH)}`;
   }
 
-  /** The values of the cookie: another program on the host may have set one of the same name. */
+  /** Returns every value of a cookie: another program on the host may have set one of the same name. */
   read(field: string | undefined, kind: CookieKind = "session"): readonly string[] {
     const named = (field ?? "").split(";").map((part) => part.trim());
     const names = [this.#nameOf(kind), ...(kind === "session" ? [this.#full(EARLIER_NAME)] : [])];
@@ -99,14 +101,14 @@ class Cookies {
     return values.slice(0, MAX_COOKIES);
   }
 
-  /** The field that sets it, until the browser is closed. */
+  /** Returns the header field that sets a cookie until the browser is closed. */
   set(value: string, kind: CookieKind = "session"): string {
     const { sameSite } = COOKIES[kind];
     const secure = this.#place.isSecure ? "; Secure" : "";
     return `${this.#nameOf(kind)}=${value}; Path=/; HttpOnly; SameSite=${sameSite}${secure}`;
   }
 
-  /** The field that ends it. */
+  /** Returns the header field that deletes a cookie. */
   clear(kind: CookieKind = "session"): string {
     return `${this.set("", kind)}; Max-Age=0`;
   }

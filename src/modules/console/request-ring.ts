@@ -1,24 +1,24 @@
 /**
- * The requests of late, written down in room that was there before them. An object for each would be
- * alive for five thousand requests more, and be copied twice by the collector of garbage meanwhile,
- * with the head that its texts are pieces of: that cost a request more than all counting.
+ * Recent requests in a preallocated ring. An object per request would live for five thousand further requests, be
+ * copied twice by the garbage collector, and retain the request head that its strings are slices of; that cost a
+ * request more than all counting.
  */
 import { flatText } from "../../base/kept-text.ts";
 import type { TrafficEntry } from "./answers.ts";
 
 export const MAX_REQUESTS = 5_000;
-/** Characters of a Response-ID and a path; what has more is kept as a text of its own. */
+/** Characters per slot for a Response-ID and a path; a longer pair is kept as a separate string. */
 const ROOM = 192;
-/** In UTF-16, which keeps any text as it is. */
+/** In UTF-16, which stores any string unchanged. */
 const ROOM_BYTES = ROOM * 2;
 
-/** A request as it is noted, without its number, which the ring counts. */
+/** A request to store, without its number, which the ring assigns. */
 export type NotedFact = Omit<Fact, "number">;
 
-/** Requests by their numbers, from 1: all are counted, and so many of those noted are remembered. */
+/** Requests by number, from 1: each is counted, and a bounded number of the noted ones is kept. */
 export class RequestRing {
   readonly #room = Buffer.alloc(MAX_REQUESTS * ROOM_BYTES);
-  /** Of both in bytes, and of the first of them in characters. */
+  /** Length of both texts in bytes; `#idLengths` has that of the first in characters. */
   readonly #lengths = new Uint16Array(MAX_REQUESTS);
   readonly #idLengths = new Uint16Array(MAX_REQUESTS);
   readonly #long = slots();
@@ -31,24 +31,24 @@ export class RequestRing {
   readonly #statuses = new Uint16Array(MAX_REQUESTS);
   readonly #times = new Float64Array(MAX_REQUESTS);
   readonly #taken = new Float64Array(MAX_REQUESTS);
-  /** Durations of the last requests that were counted, by their numbers. */
+  /** Durations of the last counted requests, by number. */
   readonly #durations = new Float64Array(MAX_REQUESTS);
   readonly #names = new Names();
   #last = 0;
   #noted = 0;
 
-  /** The number of the newest. */
+  /** The latest number. */
   get last(): number {
     return this.#last;
   }
 
-  /** Gives a request its number, and nothing else; so it is with octets that were no request. */
+  /** Counts a request without storing it, as for octets that are not a request. */
   count(durationMs: number): void {
     this.#last += 1;
     this.#durations[this.#last % MAX_REQUESTS] = durationMs;
   }
 
-  /** Counts a request, and writes it down. */
+  /** Counts and stores a request. */
   note(fact: NotedFact): void {
     const { responseId, path, method, agentId, operator, gate, code, durationMs } = fact;
     this.count(durationMs);
@@ -70,7 +70,7 @@ export class RequestRing {
     this.#taken[slot] = durationMs;
   }
 
-  /** Lists the remembered requests with a number above `after`, the newest first. */
+  /** Lists the stored requests with a number above `after`, newest first. */
   *newest(after = 0): Generator<Fact, void> {
     const oldest = Math.max(0, this.#noted - MAX_REQUESTS);
     for (let at = this.#noted - 1; at >= oldest; at -= 1) {
@@ -94,7 +94,7 @@ export class RequestRing {
     };
   }
 
-  /** The durations of the last `count` requests, as far as they are remembered. */
+  /** Returns the durations of the last `count` requests, as far as stored, in ascending order. */
   sortedDurations(count: number): Float64Array {
     const known = Math.min(count, this.#last, MAX_REQUESTS);
     const durations = new Float64Array(known);
@@ -111,7 +111,7 @@ function slots(): (string | undefined)[] {
 
 const MAX_NAMES = 4_096;
 
-/** Texts that come again and again, each kept once. */
+/** Interned strings: each recurring text is kept once. */
 class Names {
   readonly #known = new Map<string, string>();
 
@@ -125,7 +125,7 @@ class Names {
   }
 }
 
-/** The conditions of a look; each that is absent lets all pass. */
+/** The conditions of a query; absent ones match everything. */
 export interface TrafficFilter {
   readonly agent?: string;
   readonly method?: string;
@@ -151,7 +151,7 @@ interface Fact {
   readonly code: string | undefined;
 }
 
-/** Tells whether a request meets the conditions. */
+/** True if a request meets the conditions. */
 export function meets(fact: Fact, filter: TrafficFilter): boolean {
   const { agent, method, path, status, gate, since } = filter;
   return (
@@ -164,12 +164,12 @@ export function meets(fact: Fact, filter: TrafficFilter): boolean {
   );
 }
 
-/** People write names in any case. */
+/** Compares names case-insensitively. */
 function isSame(name: string | undefined, written: string): boolean {
   return name?.toLowerCase() === written.toLowerCase();
 }
 
-/** A request as it is shown. */
+/** A request as the API shows it. */
 export function entryOf(fact: Fact): TrafficEntry {
   const { number, responseId, at, method, path, status, durationMs, agentId, ...more } = fact;
   const { operator, gate, code } = more;

@@ -1,13 +1,13 @@
-/** Answers with lists of any length: made and encoded a row a step, with everybody else's turn in between. */
+/** Responses with lists of any length: rows are built and encoded one per step, so that other work gets its turn. */
 import { joining, PieceWriter } from "../../base/octet-pieces.ts";
 import { inSlices, type Paced } from "../../base/paced.ts";
 
-/** The rows of a list, which are made when the answer is encoded. */
+/** The rows of a list, built while the response is encoded. */
 export class Rows<T> {
   readonly #items: Iterable<T>;
   readonly #viewOf: (item: T) => object;
 
-  /** `items` is the caller's no more. */
+  /** The caller must not use `items` afterwards. */
   constructor(items: Iterable<T>, viewOf: (item: T) => object) {
     this.#items = items;
     this.#viewOf = viewOf;
@@ -24,7 +24,7 @@ export class Rows<T> {
   }
 }
 
-/** The JSON of an answer whose members may be rows. */
+/** Encodes a response, whose members may be `Rows`, as JSON. */
 export function encodeAnswer(answer: object): Promise<Buffer> {
   return inSlices(encodingAnswer(answer));
 }

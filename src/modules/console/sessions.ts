@@ -1,7 +1,6 @@
 /**
- * Sessions of people at the console, known by the digest of a cookie. One ends by itself when it was
- * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
- * With them the links that begin one.
+ * Sessions at the console, stored by the digest of their cookie. A session ends after `session_minutes` without use,
+ * at once on log-out, and at once when the person's role is withdrawn. Also the one-time links that begin one.
  */
 import { hash, randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
@@ -14,20 +13,20 @@ import { type Grant, isGranted, type Person, ROLES } from "./person.ts";
 
 export interface Session {
   readonly person: Person;
-  /** The token that every change carries beside the cookie. */
+  /** CSRF token that every change carries in addition to the cookie. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly usedAt: number;
-  /** Why the person has the role, where a provider's claims gave it. */
+  /** The reason for the role, if a provider's claims gave it. */
   readonly grant?: Grant;
 }
 
-/** A session, and the cookie's value. */
+/** A session with its cookie's value. */
 export interface SignedIn extends Session {
   readonly token: string;
 }
 
-/** The use of a session is noted no more often, and four times in the time that it may go unused. */
+/** A session's use is stored at most this often, and at least four times per idle timeout. */
 const NOTED_EVERY_MS = 60_000;
 const NOTES = 4;
 const QUOTA = { perOwner: 32, all: 1_000 };
@@ -41,7 +40,7 @@ export class Sessions {
     this.#rules = rules;
   }
 
-  /** Opens those that are kept; the rules may change while they are open. */
+  /** Opens the stored sessions; the rules may change while they are open. */
   static async open(
     { collection }: Pick<ProcessState, "collection">,
     rules: SessionRules,
@@ -57,7 +56,7 @@ export class Sessions {
     return new Sessions(kept, rules);
   }
 
-  /** Begins one, which every node has then, and answers the cookie's value. */
+  /** Begins a session on every node, and returns the cookie's value. */
   async begin(person: Person, grant?: Grant): Promise<string> {
     const token = randomBytes(32).toString("base64url");
     const csrf = randomBytes(32).toString("base64url");
@@ -68,14 +67,14 @@ export class Sessions {
     return token;
   }
 
-  /** The session of a cookie; undefined: it is over, or never was. */
+  /** Returns the session of a cookie; undefined if it is over or unknown. */
   find(token: string): Session | undefined {
     const session = this.#kept.get(hash("sha256", token));
     const isOver = session === undefined || overAt(session, this.#rules) <= Date.now();
     return isOver ? undefined : session;
   }
 
-  /** Notes that a person did something with it; a store that fails keeps nobody from looking. */
+  /** Stores a use of the session; if the store fails, reading still works. */
   async touch(token: string): Promise<void> {
     const now = Date.now();
     const session = this.find(token);
@@ -91,25 +90,25 @@ export class Sessions {
       );
   }
 
-  /** Ends it; no node has it any more then. */
+  /** Ends a session on every node. */
   async end(token: string): Promise<void> {
     await this.#kept.deleteEverywhere([hash("sha256", token)]);
   }
 
-  /** Ends for good those that the rules end, which other rules could let stand again. */
+  /** Deletes the sessions that the current rules end, so that later rules cannot revive them. */
   async sweep(): Promise<void> {
     await this.#kept.deleteOverdue();
   }
 }
 
-/** When a session is over; at once where nobody has its role for that reason any more. */
+/** The time at which a session ends; 0 if the person no longer has the role for the same reason. */
 function overAt({ person, grant, usedAt }: Session, rules: SessionRules): number {
   const { oidc } = inForce(rules);
   const isStanding = person.via !== "oidc" || (grant && isGranted(person, grant, oidc));
   return isStanding === true ? usedAt + unusedMs(rules) : 0;
 }
 
-/** How long a session stands that is not used. */
+/** The idle timeout. */
 function unusedMs(rules: SessionRules): number {
   return inForce(rules).sessionMinutes * 60_000;
 }
@@ -141,36 +140,36 @@ function isPerson(value: unknown): value is Person {
 
 type Rules = Pick<ConsoleConfig, "sessionMinutes" | "oidc">;
 
-/** The rules in force: one in a process; each deployment that begins to be served brings its own. */
+/** The rules in force, one per process; each deployment that starts to serve replaces them. */
 export interface SessionRules {
-  /** Undefined before the first. */
+  /** Undefined before the first deployment. */
   current: Rules | undefined;
 }
 
 const TTL_MS = 5 * 60_000;
-/** Nobody needs as many at a time; the oldest goes. */
+/** Beyond it the oldest link is dropped. */
 const MAX_LINKS = 64;
 
 /**
- * Links that sign a person in: made by whoever may use the control socket, good for one use and for
- * five minutes. Only a digest of each is kept, and in memory alone: a restart ends them all.
+ * Sign-in links, made over the control socket, valid once and for five minutes. Only a digest of each is kept, in
+ * memory, so a restart ends them all.
  */
 export class LoginLinks {
   readonly #links = recentlyUsed<Person>(MAX_LINKS, TTL_MS);
 
-  /** The secret of a new link. */
+  /** Creates a link, and returns its secret. */
   create(person: Person): string {
     const token = randomBytes(32).toString("base64url");
     this.#links.set(hash("sha256", token), person);
     return token;
   }
 
-  /** The person that a link signs in; it uses nothing up. */
+  /** Returns the person that a link signs in, without using the link up. */
   find(token: string): Person | undefined {
     return this.#links.peek(hash("sha256", token));
   }
 
-  /** Finds the person of a link, and uses the link up. */
+  /** Returns the person of a link, and uses the link up. */
   redeem(token: string): Person | undefined {
     const person = this.find(token);
     this.#links.delete(hash("sha256", token));

@@ -1,29 +1,29 @@
-/** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
+/** The sign-in pages, without scripts. Only pressing the button uses a link up. */
 import type { FastifyReply } from "fastify";
 import { htmlText } from "../../base/html-text.ts";
 import type { Person } from "./person.ts";
 
-/** The link that was followed, and whom it signs in. */
+/** The link that was followed, and the person it signs in. */
 interface SignInView {
   readonly link: string | undefined;
   readonly person: Person | undefined;
-  /** The host of the provider; undefined where there is none. */
+  /** The provider's host; undefined without a provider. */
   readonly provider: string | undefined;
 }
 
-/** The way in, as a whole document. */
+/** The sign-in page, as a whole document. */
 export function signInPage({ link, person, provider }: SignInView): string {
   if (person !== undefined && link !== undefined) return documentOf(form(link, person));
   return documentOf(`${provider === undefined ? "" : providerForm(provider)}${instructions(link)}`);
 }
 
-/** Somebody who was not signed in, and why. */
+/** The page after a failed sign-in, with the reason. */
 export function refusalPage(message: string): string {
   return documentOf(`<p role="alert">${htmlText(message)}</p>
 <p><a href="/sign-in">Back to the sign-in page</a></p>`);
 }
 
-/** A page that goes on to another. */
+/** A page that redirects to another. */
 export function onwardPage(address: string): string {
   const head = `<meta http-equiv="refresh" content="0; url=${htmlText(address)}">\n`;
   return documentOf(`<p><a href="${htmlText(address)}">Continue</a></p>`, head);
@@ -72,11 +72,11 @@ function instructions(link: string | undefined): string {
   return `${fault}<p>On the machine that the daemon runs on, <code>agtpd login</code> prints a link.</p>`;
 }
 
-/** Controls, marks of direction, and what is not seen, but for the one that gives a sign its colours. */
+/** Control, direction and invisible characters, except the variation selector that colours an emoji. */
 const DECEPTIVE =
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?!(?<=\p{Extended_Pictographic})\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** A name that a stranger gave, with deceptive characters written out. */
+/** Returns a stranger's name with deceptive characters escaped. */
 function visible(name: string): string {
   return name.replace(DECEPTIVE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The requests of late, as the console shows them: a ring of facts without bodies, headers or
- * queries, and counts. It listens to the channels that metrics and traces listen to.
+ * Recent requests for the console: a ring of facts without bodies, header fields or queries, and counts. It listens to
+ * the same channels as metrics and traces.
  */
 import { listenTo } from "../../base/leaving.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/observer.ts";
@@ -10,28 +10,28 @@ import type { Operator } from "../../state/registers/operator.ts";
 import type { HistoryPoint, Overview, TrafficEntry } from "./answers.ts";
 import { entryOf, MAX_REQUESTS, meets, RequestRing, type TrafficFilter } from "./request-ring.ts";
 
-/** Counts since the start of the process; no latency before the first request. */
+/** Counts since the start of the process; latencies are absent before the first request. */
 type TrafficCounts = Pick<Overview, "requests" | "by_status" | "by_gate" | "latency_ms">;
 
 const MAX_SHOWN = 500;
-/** So many in a tenth of a second are noted, of those served and of those refused; all are counted. */
+/** Requests noted per 100 ms, of served and of refused ones each; further ones are only counted. */
 const NOTED_AT_ONCE = 500;
 const AT_ONCE_MS = 100;
 
 export class Traffic {
-  /** Names its count of requests. */
+  /** Identifies this numbering of requests. */
   readonly epoch: string = uuidv7();
   readonly #ring = new RequestRing();
   readonly #byStatus = new Map<number, number>();
   readonly #byGate = new Map<string, number>();
-  /** The HTTP APIs behind endpoints, by their answers. */
+  /** The health of the HTTP APIs behind endpoints. */
   readonly upstreams: UpstreamHealth = new UpstreamHealth();
   readonly history: History;
   #refusals = 0;
   #refused: RequestRefusal | undefined;
   readonly #most: number;
   #since = 0;
-  /** Noted since then. */
+  /** Requests noted since `#since`. */
   readonly #noted = { served: 0, refused: 0 };
 
   constructor(notedAtOnce: number = NOTED_AT_ONCE) {
@@ -39,7 +39,7 @@ export class Traffic {
     this.history = new History(this);
   }
 
-  /** Listens until it is told to stop. */
+  /** Starts listening, and returns a function that stops it. */
   listen(): () => void {
     const end = listenTo({
       [CHANNELS.refusal]: (message: RequestRefusal) => {
@@ -55,22 +55,22 @@ export class Traffic {
     };
   }
 
-  /** The number of the newest. */
+  /** The latest request number. */
   get last(): number {
     return this.#ring.last;
   }
 
-  /** Requests that a gate refused. */
+  /** The number of requests that a gate refused. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** The durations of the last `count` requests, as far as they are remembered: in milliseconds, shortest first. */
+  /** Durations of the last `count` requests, as far as stored: in milliseconds, shortest first. */
   sortedDurations(count: number): Float64Array {
     return this.#ring.sortedDurations(count);
   }
 
-  /** The newest first, a bounded number. */
+  /** Lists matching requests, newest first, a bounded number. */
   list(filter: TrafficFilter, most: number = MAX_SHOWN): readonly TrafficEntry[] {
     const found: TrafficEntry[] = [];
     for (const fact of this.#ring.newest(filter.after)) {
@@ -80,7 +80,7 @@ export class Traffic {
     return found;
   }
 
-  /** The request of a Response-ID, as long as it is remembered. */
+  /** Returns the request with a Response-ID, as long as it is stored. */
   find(responseId: string): TrafficEntry | undefined {
     for (const fact of this.#ring.newest()) {
       if (fact.responseId === responseId) return entryOf(fact);
@@ -133,7 +133,7 @@ export class Traffic {
     });
   }
 
-  /** At full load a request is counted, and not written down. */
+  /** False at full load, when a request is counted but not noted. */
   #hasRoom(now: number, kind: "served" | "refused"): boolean {
     if (Math.abs(now - this.#since) >= AT_ONCE_MS) {
       this.#since = now;
@@ -156,10 +156,10 @@ function nameOf(person: Operator | undefined): string | undefined {
 
 export const STEP_S = 5;
 const MAX_POINTS = 720;
-/** Latencies of a step are told by so many of its requests. */
+/** Requests per step of which the latencies are computed. */
 const MAX_DURATIONS = 1_000;
 
-/** The traffic of the last hour in steps of five seconds, for plots: bounded, whoever looks on. */
+/** The traffic of the last hour in steps of five seconds, for plots; memory is bounded. */
 class History {
   readonly #source: Traffic;
   readonly #points: HistoryPoint[] = [];
@@ -182,7 +182,7 @@ class History {
     if (this.#points.length > MAX_POINTS) this.#points.shift();
   }
 
-  /** The steps that ended behind a moment, in seconds since the epoch. */
+  /** Returns the steps that ended after a moment, in seconds since the epoch. */
   points(after: number): readonly HistoryPoint[] {
     return this.#points.filter(([at]) => at > after);
   }
@@ -192,32 +192,32 @@ class History {
   }
 }
 
-/** The value below which a share of sorted values lies, to the microsecond; null without any. */
+/** A quantile of sorted values, rounded to microseconds; null without values. */
 function quantile(sorted: Float64Array, share: number): number | null {
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   return value === undefined ? null : Math.round(value * 1000) / 1000;
 }
 
-/** One API, since the start of the process. */
+/** The health of one API since the start of the process. */
 interface HttpHealth {
   readonly calls: number;
   readonly faults: number;
-  /** By the last call: `answers`, or `failing` where the API was at fault. */
+  /** Result of the last call: `failing` if the API was at fault. */
   readonly state: "answers" | "failing";
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The code of the last failure; undefined while there was none. */
+  /** The code of the last failure; undefined before the first. */
   readonly fault?: string;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** The health of the HTTP APIs behind endpoints, by the outcome of the calls to them. */
+/** The health of the HTTP APIs behind endpoints, from the results of their calls. */
 class UpstreamHealth {
   readonly #byOrigin = new Map<string, Mutable<HttpHealth>>();
   readonly #byEndpoint = new WeakMap<EndpointDefinition, Mutable<HttpHealth>>();
 
-  /** Notes a call that reached its handler; `code` is that of its refusal. */
+  /** Notes a call that reached its handler; `code` is the refusal's. */
   note(definition: EndpointDefinition, code: string | undefined, at: number): void {
     if (definition.handler.type !== "external_service") return;
     const health = this.#byEndpoint.get(definition) ?? this.#open(definition);
@@ -237,7 +237,7 @@ class UpstreamHealth {
     return this.#byOrigin.get(origin);
   }
 
-  /** Endpoints of one API have one account. */
+  /** Endpoints of one API share one entry. */
   #open(definition: EndpointDefinition): Mutable<HttpHealth> | undefined {
     const { handler } = definition;
     if (handler.type !== "external_service" || !URL.canParse(handler.url)) return undefined;

@@ -1,4 +1,4 @@
-/** The agents of this server: standing, scopes, chains; and who may act no more. */
+/** The agents of this server: status, scopes and chains; and suspending, reinstating or revoking them. */
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { decodeJws } from "../../../identity/jws.ts";
 import type { ChainHead } from "../../../state/records/record-store.ts";
@@ -8,7 +8,7 @@ import { found } from "../console-fault.ts";
 import { Rows } from "../rows.ts";
 import type { Sources } from "./sources.ts";
 
-/** The buttons by the method that each is. */
+/** The method behind each button. */
 const METHODS: Readonly<Record<string, string>> = {
   suspend: "DEACTIVATE",
   reinstate: "REINSTATE",

@@ -1,4 +1,4 @@
-/** Escalations that wait for a decision, and the decision. */
+/** Escalations that await a decision, and the decision. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import {
   type Escalation,
@@ -45,7 +45,7 @@ function list(parts: Sources, role: Role): object {
   return { waiting: new Rows(all.filter(isOpen), rowOf), decided: new Rows(decided, rowOf) };
 }
 
-/** With the context, or as much of it as is shown. */
+/** View of an escalation with the given context, or part of one. */
 function viewOf({ directory }: Sources, one: Escalation, context: unknown): JsonRecord {
   const name = directory.find(one.agentId)?.name ?? null;
   return { ...escalationView(one), context, agent_name: name };
@@ -67,7 +67,7 @@ function show(parts: Sources, escalation: Escalation, role: Role): object {
   };
 }
 
-/** The call of the same endpoint by the same agent that was approved last. */
+/** Finds the last approved call of the same endpoint by the same agent. */
 function lastApproved({ state }: Sources, escalation: Escalation): Escalation | undefined {
   const wanted = pairOf(escalation);
   if (wanted === undefined) return undefined;
@@ -87,16 +87,16 @@ function pairOf(escalation: Escalation): string | undefined {
   return call && `${String(call["method"])} ${String(call["path"])}`;
 }
 
-/** The call that waits; what an agent asks on its own has none, whatever it writes. */
+/** Returns the call to approve; an agent's own escalation has none, whatever its context says. */
 function callOf({ approval, context }: Escalation): JsonRecord | undefined {
   const call = approval === undefined ? undefined : recordIn(context)["call"];
   return isRecord(call) ? call : undefined;
 }
 
-/** Characters of JSON; what is longer stands on a page of its own: all contexts may be 128 MB. */
+/** Characters of JSON; a longer context has a page of its own, since all contexts may be 128 MB. */
 const MAX_LISTED_CONTEXT = 4_096;
 
-/** The context in a list, of which a long one only says which call it is. */
+/** The context for a list; a long one is reduced to the method and path of its call. */
 function listedContext(escalation: Escalation, role: Role): unknown {
   const context = shownContext(escalation, role);
   if ((JSON.stringify(context) ?? "").length <= MAX_LISTED_CONTEXT) return context;
@@ -108,10 +108,10 @@ function shownContext(escalation: Escalation, role: Role): unknown {
   return role === "operator" ? escalation.context : concealed(escalation);
 }
 
-/** Inputs of calls, which viewers of the console do not see. */
+/** Placeholder of inputs, which viewers may not see. */
 const CONCEALED = "[operators only]";
 
-/** Hides the input of a call, and all of whatever else an agent wrote. */
+/** Hides the input of a call, or the whole context if an agent wrote it. */
 function concealed(escalation: Escalation): unknown {
   const call = callOf(escalation);
   const { kind } = recordIn(escalation.context);

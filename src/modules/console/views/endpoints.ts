@@ -1,4 +1,4 @@
-/** The endpoints that are served, calls of them to try, and the contracts that agents have. */
+/** The served endpoints, trial calls of them, and the agents' contracts. */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";
@@ -33,7 +33,7 @@ export function endpointRoutes({ served }: Sources): readonly ApiRoute[] {
   ];
 }
 
-/** The endpoint that an address of the interface names. @throws ConsoleFault */
+/** Returns the endpoint that an API path names. @throws ConsoleFault */
 function namedEndpoint(
   { listed }: AssembledDeployment,
   params: ApiRequest["params"],
@@ -42,7 +42,7 @@ function namedEndpoint(
   return found(findEndpoint(listed, { method, path: `/${rest}` }), "endpoint");
 }
 
-/** The endpoint of a method and a path, as it is registered. */
+/** Finds the endpoint registered for a method and a path. */
 export function findEndpoint(
   listed: AssembledDeployment["listed"],
   { method, path }: Pick<RegisteredRoute, "method" | "path">,
@@ -91,13 +91,13 @@ function contractView({
   };
 }
 
-/** An answer is shown up to here. */
+/** Length to which a response body is shown. */
 const MAX_SHOWN = 262_144;
 
 /**
- * Try: an operator has an agent of this server make a real call. It passes the gates with the agent's
- * scopes and on its account, its record stands in the agent's chain and names the person; who the
- * person is opens nothing that the agent may not have.
+ * Trial calls: an operator has an agent of this server make a real call. It passes the gates with the agent's scopes
+ * and on its account, and its record stands in the agent's chain and names the person; the person's own rights grant
+ * nothing more.
  */
 export function tryRoutes(parts: Sources): readonly ApiRoute[] {
   return [
@@ -111,7 +111,7 @@ export function tryRoutes(parts: Sources): readonly ApiRoute[] {
   ];
 }
 
-/** Agents of this server that are not retired: an operator may have each of them act. */
+/** Agents of this server that are not retired; an operator may act for each of them. */
 function speakersOf({ state: { lifecycle }, directory }: Sources): Rows<AgentDocument> {
   const active = directory.list().filter((agent) => lifecycle.statusOf(agent) !== "retired");
   return new Rows(active, (agent): TryOffer["agents"][number] => {
@@ -119,7 +119,7 @@ function speakersOf({ state: { lifecycle }, directory }: Sources): Rows<AgentDoc
   });
 }
 
-/** An input that the schema describes, to begin with. */
+/** A sample input that meets the schema, to start from. */
 function sampleOf(schema: JsonRecord, path: string): unknown {
   const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const whole = { ...schema, required: [...required, ...templateNames(path)] };
@@ -152,7 +152,7 @@ async function tryOut(
   };
 }
 
-/** The path with its values, which the input has beside the others. */
+/** Fills the path's parameters from the input, and returns the path and the remaining input. */
 function addressed(template: string, input: JsonRecord) {
   const names: readonly string[] = templateNames(template);
   const filled = fillPath(template, new Map(Object.entries(input)));

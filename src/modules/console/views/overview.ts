@@ -1,4 +1,4 @@
-/** The overview, who is signed in, the nodes, and the requests of late with their way through the gates. */
+/** The overview, the signed-in person, the nodes, and recent requests with their way through the gates. */
 import { VERSION } from "../../../base/version.ts";
 import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
 import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";
@@ -22,11 +22,11 @@ export interface OverviewParts {
   };
   documentVersion(): Promise<string | undefined>;
   readonly place: Pick<ConsolePlace, "daemon">;
-  /** Undefined where the daemon was not started. */
+  /** Undefined if the daemon did not start. */
   readonly passkeys: Pick<Passkeys, "ofOwner"> | undefined;
 }
 
-/** `GET /api/session`, `/api/overview` and `/api/history?after=`: what came in each step of the last hour. */
+/** `GET /api/session`, `/api/overview` and `/api/history?after=`: the steps of the last hour. */
 export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
   const { serverId, passkeys, traffic } = parts;
   return [
@@ -45,7 +45,7 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
   ];
 }
 
-/** The facts as they are now. */
+/** Collects the current facts. */
 export async function overview(parts: OverviewParts): Promise<Overview> {
   const { serverId, traffic, state, documentVersion } = parts;
   const daemon = parts.place.daemon ?? NOWHERE;
@@ -65,7 +65,7 @@ export async function overview(parts: OverviewParts): Promise<Overview> {
   };
 }
 
-/** The number of escalations that wait for a decision. */
+/** The number of escalations that await a decision. */
 export function waitingCount({ escalations }: Pick<OverviewParts["state"], "escalations">): number {
   return escalations.list().filter(isOpen).length;
 }
@@ -87,7 +87,7 @@ export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRout
     get("/traffic", ({ query }) => {
       const { epoch } = traffic;
       const { after, ...filter } = readFilter(query);
-      // A number of another count says nothing about this one.
+      // A number from another epoch means nothing here.
       const isKnown = after !== undefined && (query.get("epoch") ?? epoch) === epoch;
       return { epoch, entries: traffic.list(isKnown ? { ...filter, after } : filter) };
     }),
@@ -99,7 +99,7 @@ export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRout
   ];
 }
 
-/** The gates that a request came to, the last of which refused it where one did. */
+/** The gates that a request reached; the last of them refused it if one did. */
 export function wayOf(gate: TrafficEntry["gate"]): TrafficDetail["gates"] {
   const at = gate === null ? -1 : GATE_NAMES.indexOf(gate);
   const passed = at < 0 ? GATE_NAMES : GATE_NAMES.slice(0, at + 1);

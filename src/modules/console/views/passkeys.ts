@@ -1,4 +1,4 @@
-/** The passkeys of the person who is signed in, and the challenges that they are asked to sign. */
+/** The signed-in person's passkeys, and the challenges to sign. */
 import { isIP } from "node:net";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
@@ -17,7 +17,7 @@ import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
 
 const MAX_NAME = 64;
-/** The members that name what is signed. */
+/** Members that name the subject to sign. */
 const SUBJECT = ["for", "passkey_id", "escalation_id", "decision", ...ANSWERS];
 const ADDITION: JsonRecord = { purpose: "another passkey" };
 
@@ -75,7 +75,7 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
   const passkey = await endRegistration(desk, signedIn, { name, response: body["registration"] });
   const adding = await desk.passkeys.add(passkey.id, passkey, {
     turn: `first of ${personId}`,
-    // Another came first meanwhile, here or at another node: this one had to be signed for.
+    // If another was registered meanwhile, here or on another node, this one needed a signature.
     unless: () => (isFirst ? desk.passkeys.ofOwner(personId)[0] : undefined),
   });
   if (adding.kind === "taken" && adding.item.id !== passkey.id) throw signatureRequired();
@@ -84,7 +84,7 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
   try {
     await desk.record("passkey_registered", passkey, signed);
   } catch (error) {
-    // A key that no record names signs for nobody.
+    // A passkey without a record must not sign.
     await desk.passkeys.delete([passkey.id]);
     throw error;
   }
@@ -99,7 +99,7 @@ async function remove({ desk }: Sources, request: ApiRequest): Promise<object> {
   const passkey = found(own, "passkey of yours");
   await signatureIn(desk, request, removal(passkey.id));
   const operator = operatorOfPerson(signedIn.person);
-  // None goes without a record that says so.
+  // A passkey is removed only after a record says so.
   await desk.record("passkey_removed", passkey, { ...operator, via: "passkey" });
   await desk.passkeys.deleteEverywhere([passkey.id]);
   return {};
@@ -116,7 +116,7 @@ function unusable(desk: PasskeyDesk): ConsoleFault {
   return new ConsoleFault(409, "passkeys-unusable", message);
 }
 
-/** Where passkeys can be used: at that origin alone, and if it has a name. */
+/** The origin at which passkeys work; they need a host name. */
 function placeOf({ place }: PasskeyDesk) {
   const { origin, hostname } = new URL(place.baseUrl);
   return { origin, usable: isIP(hostname.replace(/^\[|\]$/g, "")) === 0 };

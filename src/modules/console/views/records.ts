@@ -1,4 +1,4 @@
-/** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
+/** Chains of signed records: the page verifies them itself, and need not trust this server. */
 import { recordIn } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { isSha256 } from "../../../identity/identifiers.ts";
@@ -11,24 +11,24 @@ import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 import { Rows } from "../rows.ts";
 
-/** The sources of these routes. */
+/** Dependencies of these routes. */
 interface RecordParts {
   readonly state: {
     readonly ledger: Pick<Ledger, "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut">;
   };
-  /** Agents that may have a chain; null for a name that nobody knows. */
+  /** Agents that may have a chain; `name` is null if unknown. */
   readonly directory: {
     list(): readonly { readonly agentId: string; readonly name: string | null }[];
   };
-  /** Whose own chain is shown beside those of agents. */
+  /** Id of this server, whose own chain is listed too. */
   readonly serverId: string;
-  /** Undefined: records are not signed. */
+  /** Undefined if records are not signed. */
   readonly publicKey: Ed25519PublicKey | undefined;
 }
 
 const PAGE = 200;
 const MAX_PAGE = 1_000;
-/** In the place of the record that names a missing one, where that is the head itself. */
+/** Value of `behind` if the missing record is the head itself. */
 const HEAD = "head";
 
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
@@ -40,13 +40,13 @@ export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
   ];
 }
 
-/** Everybody who may have a chain, the server first. */
+/** Every possible owner of a chain, the server first. */
 function holdersOf({ directory, serverId }: RecordParts): ReturnType<typeof directory.list> {
   const server = { agentId: serverChainId(serverId), name: `${serverId} (this server)` };
   return [server, ...directory.list().filter(({ agentId }) => agentId !== server.agentId)];
 }
 
-/** Tells whether somebody may have a chain, or has one. */
+/** True for a possible owner of a chain, and for the owner of an existing one. */
 export async function hasChain(parts: RecordParts, agentId: string): Promise<boolean> {
   const isHolder = holdersOf(parts).some((one) => one.agentId === agentId);
   return isHolder || (await parts.state.ledger.currentHeadOf(agentId)) !== undefined;
@@ -71,10 +71,10 @@ interface NamedHead extends ChainHead {
 
 type Reader = ReturnType<RecordParts["state"]["ledger"]["openReader"]>;
 
-/** The part of a chain that a page shows, and why it ends where it does. */
+/** The part of a chain that a page shows, with the reason why it ends there. */
 type Run = Omit<ChainPage, "agent_id" | "name" | "head">;
 
-/** A page of an agent's chain, from the head, a named record or a gap backwards. */
+/** Returns a page of an agent's chain, walking back from the head, a named record or a gap. */
 async function walk(
   parts: RecordParts,
   agentId: string,
@@ -101,14 +101,14 @@ async function walk(
 interface Running {
   readonly reader: Reader;
   readonly most: number;
-  /** The record that it begins with; the head without one. */
+  /** The record to start with; undefined for the head. */
   readonly from: string | undefined;
   readonly head: string | null;
-  /** A record that was found already, with which it begins instead. */
+  /** A record that was already found, to start with instead. */
   readonly first?: { readonly auditId: string; readonly jws: string };
 }
 
-/** Goes back as each record says which one came before it. */
+/** Walks back from each record to the previous one that it names. */
 async function run(parts: RecordParts, { reader, most, from, head, first }: Running): Promise<Run> {
   const { ledger } = parts.state;
   const records: ChainPage["records"][number][] = [];
@@ -122,7 +122,7 @@ async function run(parts: RecordParts, { reader, most, from, head, first }: Runn
         const cut = { audit_id: next, is_archived: where.isArchived, through: where.through };
         return { records, next: null, cut };
       }
-      // Null where the page begins with it: its reader knows which record names it.
+      // Null if the page starts with it: the reader knows which record names it.
       const behind = records.at(-1)?.audit_id ?? (next === head ? HEAD : null);
       const broken = { audit_id: next, reason: "the record is not in the journal", behind };
       return { records, next: null, broken };

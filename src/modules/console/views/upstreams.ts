@@ -1,4 +1,4 @@
-/** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
+/** Upstreams of the endpoints: HTTP APIs, MCP servers with their pinned tools, and remote agents. */
 import { recordIn } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { changedToolOf } from "../../../handlers/mcp/changed-tool.ts";
@@ -33,7 +33,7 @@ export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
   ];
 }
 
-/** Processes that functions of endpoints are in. */
+/** View of a process that runs functions of endpoints. */
 function processView({
   name,
   count,
@@ -53,7 +53,7 @@ function definitionsOf({ served }: Sources): readonly EndpointDefinition[] {
     .map(({ definition }) => definition);
 }
 
-/** By where they are, without what a URL may hold beside that. */
+/** Lists the HTTP upstreams by origin, without the other parts of their URLs. */
 function httpUpstreams(parts: Sources): readonly HttpUpstream[] {
   const counts = new Map<string, number>();
   for (const { handler } of definitionsOf(parts)) {
@@ -127,7 +127,7 @@ function changeView({ escalationId, context }: Escalation): Partial<UpstreamTool
   return { escalation_id: escalationId, ...(difference === undefined ? {} : { difference }) };
 }
 
-/** The changes of tools that wait for a decision, the newest of each tool. */
+/** Open escalations of changed tools, the newest of each tool. */
 function waitingChanges({ state }: Sources): ReadonlyMap<string, Escalation> {
   const open = state.escalations.list().filter(isOpen);
   return new Map(
