@@ -1,6 +1,6 @@
 /**
- * The daemon's side of the console: JSON over the session's cookie. Changes bring the token that
- * only this page knows; without a session the browser goes to the sign-in page.
+ * The page's API client: JSON under the session's cookie. Changes carry the CSRF token; without a session the browser
+ * goes to the sign-in page.
  */
 import { useCallback, useEffect, useRef, useState } from "./preact.ts";
 
@@ -17,7 +17,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The person who is signed in. */
+/** The signed-in person and their session. */
 export interface Session {
   readonly id: string;
   readonly name: string;
@@ -25,42 +25,42 @@ export interface Session {
   readonly csrf: string;
   readonly server_id: string;
   readonly version: string;
-  /** The person approves with a passkey. */
+  /** True if the person approves with a passkey. */
   readonly has_passkey: boolean;
-  /** The daemon was not started: its records can be looked at, and nothing else. */
+  /** True if the daemon did not start, so that only records can be read. */
   readonly inspect_only: boolean;
 }
 
-/** Reads something. @throws ApiError */
+/** Sends a GET. @throws ApiError */
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return ask<T>(path, { headers: { Accept: "application/json" }, ...(signal && { signal }) });
 }
 
-/** Changes something, in the name of the person whom the page shows. @throws ApiError */
+/** Sends a change in the name of the person whom the page shows. @throws ApiError */
 export async function post<T>(path: string, body: object): Promise<T> {
   try {
     return await ask<T>(path, changing(body));
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== "csrf-token") throw error;
   }
-  // Somebody has signed in anew in another tab.
+  // The session was replaced by a sign-in in another tab.
   const fault = await renewSession();
   if (fault !== undefined) throw new ApiError(403, "page-outdated", fault);
   return ask<T>(path, changing(body));
 }
 
-/** A change carries the token of the session. */
+/** A POST with the session's CSRF token. */
 function changing(body: object, csrf: string = session().csrf): RequestInit {
   const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
   return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
-/** Ends the session that this browser has, whoever began it, and leaves the page. @throws ApiError */
+/** Ends the browser's current session, also one begun in another tab, and leaves the page. @throws ApiError */
 export async function signOut(): Promise<void> {
   const { csrf } = await get<Session>("/api/session");
   const response = await fetch("/sign-out", changing({}, csrf)).catch(unreachable);
   if (!response.ok) throw errorOf(response.status, await response.json().catch(() => undefined));
-  // The drafts of its person.
+  // The tab holds the person's drafts.
   sessionStorage.clear();
   location.assign("/sign-in");
 }
@@ -68,10 +68,10 @@ export async function signOut(): Promise<void> {
 async function ask<T>(path: string, init: RequestInit): Promise<T> {
   const response = await fetch(path, { ...init, cache: "no-store" }).catch(unreachable);
   const read = response.json() as Promise<unknown>;
-  // The connection may end within an answer, and whoever asked may want it no more.
+  // The connection may end within a response, and the caller may have aborted.
   const answer = await read.catch(response.ok ? unreachable : () => undefined);
   if (response.ok) return answer as T;
-  // The page leads to the sign-in itself, and is come back to from there.
+  // Reloading leads to the sign-in page, which leads back here.
   if (response.status === 401) location.reload();
   throw errorOf(response.status, answer);
 }
@@ -89,13 +89,13 @@ function errorOf(status: number, answer: unknown): ApiError {
 
 let current: Session | undefined;
 
-/** Remembers who is signed in; called once, before any page is drawn. */
+/** Stores the session; called once, before any page is drawn. */
 export function rememberSession(session: Session): void {
   current = session;
 }
 
 /**
- * Looks whether the session is still the one that the page was drawn for; why not, in words for the person.
+ * Fetches the session anew. Returns a message if its person or role differs from the page's, otherwise undefined.
  * @throws ApiError
  */
 export async function renewSession(): Promise<string | undefined> {
@@ -115,12 +115,12 @@ export function session(): Session {
   return current;
 }
 
-/** Tells whether the person may change anything. */
+/** True if the person may change anything. */
 export function isOperator(): boolean {
   return current?.role === "operator";
 }
 
-/** An answer, and a way to ask again. */
+/** The state of a request: its result, its fault, and a function to repeat it. */
 export interface Answer<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
@@ -133,18 +133,18 @@ interface Known<T> {
   readonly error?: ApiError;
 }
 
-/** A question that takes longer is given up for the next one: a connection may be lost without a word. */
+/** A request pending longer is abandoned for the next one, since a connection may be lost silently. */
 const PATIENCE_MS = 10_000;
 
 interface Question {
   readonly since: number;
-  /** It is to be asked once more when it is answered. */
+  /** True if it must be repeated once it is answered. */
   isRepeated: boolean;
 }
 
 /**
- * Asks once for each address, and again by `reload`; a late answer to an earlier one is dropped. One that is on
- * its way is waited for first: news may come faster than answers do.
+ * Fetches once for each address, and again on `reload`; a late response for an earlier address is dropped. A reload
+ * waits for a pending request, since events may arrive faster than responses.
  */
 export function useApi<T>(path: string): Answer<T> {
   const [known, setKnown] = useState<Known<T>>({ path });
@@ -160,7 +160,7 @@ export function useApi<T>(path: string): Answer<T> {
         (fault: unknown) => {
           const error = asApiError(fault);
           if (abort.signal.aborted) return;
-          // The old answer stays, unless the thing is gone.
+          // The old data stays, unless it no longer exists.
           setKnown((before) =>
             before.path === path && error.status !== 404 ? { ...before, error } : { path, error },
           );
@@ -183,7 +183,7 @@ export function useApi<T>(path: string): Answer<T> {
   return { data: current.data, error: current.error, reload };
 }
 
-/** Any fault as one that can be shown. */
+/** Converts any error to one that a page can show. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, "failed", error instanceof Error ? error.message : String(error));

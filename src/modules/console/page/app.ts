@@ -1,4 +1,4 @@
-/** The whole console: who is signed in, the navigation, and the page of the address. */
+/** The whole console: session, navigation, and the page of the address. */
 import type { Overview } from "../answers.ts";
 import {
   asApiError,
@@ -27,7 +27,7 @@ import { visible } from "./text.ts";
 
 const ICON = new URL("icon.svg", import.meta.url).pathname;
 
-/** The console of the person who is signed in. */
+/** The console of the signed-in person. */
 export function App(): VNode {
   const { data, error } = useApi<Session>("/api/session");
   if (data === undefined) return html`<main class="alone"><${Pending} error=${error} /></main>`;
@@ -64,7 +64,7 @@ function logOut(): void {
   signOut().catch((error: unknown) => say(`Log out failed: ${asApiError(error).message}`, true));
 }
 
-/** Says that the page is not what it would be if it were loaded now. */
+/** Warns if the page is no longer up to date. */
 function Staleness(): VNode {
   const [since, setSince] = useState<string | undefined>(undefined);
   const [outdated, setOutdated] = useState<string | undefined>(undefined);
@@ -88,7 +88,7 @@ function Navigation({ path }: { readonly path: string }): VNode {
   const count = waiting ?? data?.waiting ?? 0;
   const list = useRef<HTMLElement | null>(null);
   useEffect(() => {
-    // On a telephone the entries stand beside each other.
+    // On a telephone the entries form one scrolling row.
     const entry = list.current?.querySelector<HTMLElement>("[aria-current]");
     if (entry && list.current) list.current.scrollLeft = entry.offsetLeft - 64;
   }, [path]);
@@ -103,7 +103,7 @@ function Navigation({ path }: { readonly path: string }): VNode {
   </ul></nav>`;
 }
 
-/** A page; one that fails says so, and leaves the navigation as it is. */
+/** A page; an error in it leaves the navigation usable. */
 function Guarded({ place }: { readonly place: Place }): VNode {
   const [error] = useErrorBoundary();
   if (error === undefined) return pageOf(place);
@@ -112,7 +112,7 @@ function Guarded({ place }: { readonly place: Place }): VNode {
     <${Pending} error=${asApiError(error)} reload=${reload} />`;
 }
 
-/** Moves the focus to the heading of a page that was gone to. */
+/** Focuses the heading of a page after navigating to it. */
 function useFocusOnHeading(path: string): void {
   const before = useRef(path);
   useEffect(() => {
@@ -123,9 +123,9 @@ function useFocusOnHeading(path: string): void {
   }, [path]);
 }
 
-/** The pages at one address and right below it. */
+/** The list page at an address, and the pages directly below it. */
 interface Entry {
-  /** Undefined where the navigation does not list it. */
+  /** Undefined if the navigation does not list it. */
   readonly name?: string;
   readonly path: string;
   readonly list: (props: { readonly query: URLSearchParams }) => VNode;
@@ -145,7 +145,7 @@ const ENTRIES: readonly Entry[] = [
   { path: "/account", list: AccountPage },
 ];
 
-/** Pages that are there while the daemon is not. */
+/** Pages that exist while the daemon is not started. */
 const OF_INSPECTION: ReadonlySet<string> = new Set(["/", "/records"]);
 
 function entriesOf({ inspect_only }: Session): readonly Entry[] {
@@ -154,12 +154,12 @@ function entriesOf({ inspect_only }: Session): readonly Entry[] {
   );
 }
 
-/** Tells whether an entry of the navigation is where the page is. */
+/** True if an entry of the navigation leads to the page or to the list above it. */
 function isWithin(path: string, entry: Entry): boolean {
   return path === entry.path || (entry.path !== "/" && path.startsWith(`${entry.path}/`));
 }
 
-/** The page of an address; an endpoint's has a path of its own behind the method. */
+/** The page of an address; an endpoint's address continues with its own path after the method. */
 function pageOf({ path, query }: Place): VNode {
   const [first = "", id, ...rest] = segmentsOf(path);
   if (first === "endpoints" && id !== undefined) {

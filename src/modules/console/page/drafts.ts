@@ -1,10 +1,10 @@
 /**
- * Texts that a person is writing, kept by this tab until they are sent or its person logs out: a session
- * that ends meanwhile leads away from the page and back to it.
+ * Unsent texts, kept in this tab until they are sent or the person logs out: a session that expires meanwhile leads
+ * away from the page and back to it.
  */
 import { useState } from "./preact.ts";
 
-/** A text of the page of this address, and its change; one that is again the first is not kept. */
+/** State of a text on the page of this address; a text equal to the first one is not stored. */
 export function useDraft(field: string, first = ""): readonly [string, (text: string) => void] {
   const key = JSON.stringify([location.pathname, field]);
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? first);
@@ -14,7 +14,7 @@ export function useDraft(field: string, first = ""): readonly [string, (text: st
       if (changed === first) sessionStorage.removeItem(key);
       else sessionStorage.setItem(key, changed);
     } catch {
-      // The tab has no more room: the text stands on the page alone.
+      // The tab's storage is full, so the text is on the page only.
     }
   };
   return [text, change];
@@ -22,7 +22,7 @@ export function useDraft(field: string, first = ""): readonly [string, (text: st
 
 const PERSON = "person";
 
-/** Forgets those of anybody else. */
+/** Deletes another person's drafts. */
 export function keepDraftsOf(personId: string): void {
   if (sessionStorage.getItem(PERSON) === personId) return;
   sessionStorage.clear();

@@ -1,15 +1,15 @@
 /**
- * The daemon's events, over one stream for the whole page. It is open while somebody listens and the
- * page can be seen; a stream that the daemon has ended is asked for again after a while.
+ * The daemon's events over one stream for the whole page. It is open while there are listeners and the page is
+ * visible; a stream that the daemon ended is reopened after a while.
  */
 import type { Overview, TrafficAnswer } from "../answers.ts";
 import { get } from "./api.ts";
 import { useEffect, useRef } from "./preact.ts";
 
 interface EventKinds {
-  /** The stream begins, or begins again: it does not tell what came before. */
+  /** The stream opens or reopens; earlier events are not repeated. */
   readonly open: undefined;
-  /** False once nothing has come for a while: what is shown gets old. True with the next that comes. */
+  /** False once no event has come for a while, so that the page is getting stale; true with the next event. */
   readonly heard: boolean;
   readonly traffic: TrafficAnswer & { readonly skipped: number };
   readonly overview: Overview;
@@ -20,7 +20,7 @@ type Listener = (data: never) => void;
 
 const NAMES = ["traffic", "overview", "approvals"] as const;
 const RETRY_MS = 5000;
-/** The daemon has something to say every two seconds; a browser whose stream has ended asks again after three. */
+/** The daemon sends an event every two seconds; an ended stream is reopened after three. */
 const SILENCE_MS = 8000;
 
 const listeners = new Map<string, Set<Listener>>();
@@ -29,7 +29,7 @@ let retry: ReturnType<typeof setTimeout> | undefined;
 let silence: ReturnType<typeof setTimeout> | undefined;
 let isSilent = false;
 
-/** Calls with every event of a kind while the part of the page is there. */
+/** Calls the listener with every event of a kind while the component is mounted. */
 export function useEvents<K extends keyof EventKinds>(
   kind: K,
   listener: (data: EventKinds[K]) => void,
@@ -53,7 +53,7 @@ function listen<K extends keyof EventKinds>(
   };
 }
 
-/** Opens or closes the stream, as it is needed. */
+/** Opens or closes the stream as needed. */
 function adjust(): void {
   const isWanted = !document.hidden && [...listeners.values()].some(({ size }) => size > 0);
   if (isWanted && stream === undefined) open();
@@ -82,7 +82,7 @@ function open(): void {
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || stream !== opened) return;
     close();
-    // Where the session is over, this question leads to the sign-in page.
+    // If the session is over, this request leads to the sign-in page.
     get("/api/session").catch(() => undefined);
     retry = setTimeout(adjust, RETRY_MS);
   });
@@ -100,7 +100,7 @@ function hear(): void {
   isSilent = false;
 }
 
-/** Waits for the next that comes, as long as it may take. */
+/** Starts the timer that reports silence. */
 function listenOn(): void {
   silence ??= setTimeout(() => {
     isSilent = true;

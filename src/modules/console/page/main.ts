@@ -1,4 +1,4 @@
-/** The page's entry: draws the console into the shell, and keeps the focus on it. */
+/** The page's entry point: draws the console into the shell, and keeps the focus in it. */
 import { App } from "./app.ts";
 import { html, render } from "./preact.ts";
 import { followLinks } from "./router.ts";
@@ -11,18 +11,18 @@ if (root !== null) {
 }
 
 /**
- * Keeps the focus on the page: where the element that has it goes, such as a button that was used up,
- * it moves to what is left around it, so that nobody who works by keys starts from the top again.
+ * Keeps the keyboard focus: if the focused element disappears, such as a used button, the focus moves to its nearest
+ * remaining surroundings, so that keyboard users do not start from the top again.
  */
 function keepFocus(): void {
-  /** The element that had the focus last, and all around it. */
+  /** The last focused element and its ancestors. */
   let path: readonly Element[] = [];
   document.addEventListener("focusin", ({ target }) => {
     path = target instanceof Element ? pathOf(target) : [];
   });
   document.addEventListener("focusout", ({ target }) => {
     queueMicrotask(() => {
-      // Somebody has left it, and wants it nowhere.
+      // The user left the element on purpose, so the focus is not restored.
       if (target instanceof Element && target.isConnected && isNowhere()) path = [];
     });
   });
@@ -46,7 +46,7 @@ function pathOf(element: Element): readonly Element[] {
   return path;
 }
 
-/** The place in a part of the page that the focus goes to; undefined where it has none. */
+/** Returns the element in a part of the page that takes the focus, if there is one. */
 function targetIn(part: Element): HTMLElement | undefined {
   if (part.matches("form")) return part.querySelector<HTMLElement>(FIELDS) ?? undefined;
   if (part.matches("main")) return part.querySelector<HTMLElement>("h1") ?? undefined;

@@ -1,6 +1,6 @@
 /**
- * Passkeys at the console's page: where a person has one, it signs what is approved. The page works out
- * itself what the signature is over, so that it is over what the person has seen and written, and nothing else.
+ * Passkeys on the page: a person who has one signs each approval with it. The page itself computes what is signed, so
+ * that the signature covers only what the person has seen and written.
  */
 import type { Escalation } from "../answers.ts";
 import { ApiError, post, session } from "./api.ts";
@@ -11,27 +11,27 @@ import { sha256 } from "./records/examine-record.ts";
 const OUTDATED =
   "The console's part for passkeys does not load: it may have been updated since this page was opened. Load the page again.";
 
-/** The decision that is signed, as the page shows it. */
+/** The decision to sign, as the page shows it. */
 interface Decided {
   readonly escalation_id: string;
   readonly decision: string;
-  /** Undefined where the page does not show the question itself. */
+  /** Undefined if the page does not show the escalation itself. */
   readonly escalation?: Escalation;
-  /** The answer that goes with it. */
+  /** The answer that the decision carries. */
   readonly answer?: Answer;
 }
 
-/** The answer that an upstream or a run is to have, by the member that brings it. */
+/** The answer for an upstream or a run, by the member that carries it. */
 export type Answer = Readonly<Partial<Record<"content" | "resume_value", unknown>>>;
 
-/** The thing that is signed, as the daemon makes a challenge for it. */
+/** The subject for which the daemon makes a challenge. */
 type Subject = Readonly<Record<string, unknown>>;
 
 type Passkeys = Awaited<ReturnType<typeof loadPasskeys>>;
 type RegistrationOptions = Parameters<Passkeys["startRegistration"]>[0]["optionsJSON"];
 type SigningOptions = Parameters<Passkeys["startAuthentication"]>[0]["optionsJSON"];
 
-/** A challenge that the daemon has made. */
+/** A challenge from the daemon. */
 interface Offered {
   readonly options: SigningOptions;
   readonly nonce: string;
@@ -39,12 +39,12 @@ interface Offered {
 
 let known: boolean | undefined;
 
-/** Notes whether the person has a passkey by now. */
+/** Stores that the person has a passkey now, or none. */
 export function notePasskeys(hasOne: boolean): void {
   known = hasOne;
 }
 
-/** Decides, with the person's signature where it takes one. @throws ApiError */
+/** Sends a decision, with the person's signature if it needs one. @throws ApiError */
 export function postDecision<T>(path: string, body: object, decided: Decided): Promise<T> {
   const { escalation_id, decision, answer = {} } = decided;
   const whole = { ...body, ...answer };
@@ -53,7 +53,7 @@ export function postDecision<T>(path: string, body: object, decided: Decided): P
   return postSigned<T>(path, whole, subject, (offered) => checkChallenge(offered, decided));
 }
 
-/** Changes something, with the person's signature if there is a passkey. @throws ApiError */
+/** Sends a change, with a signature if the person has a passkey. @throws ApiError */
 export async function postSigned<T>(
   path: string,
   body: object,
@@ -72,7 +72,7 @@ export async function postSigned<T>(
   return post<T>(path, hasOne ? body : await signed());
 }
 
-/** Makes a passkey and registers it; another one is signed for by one that is there. */
+/** Creates and registers a passkey; an existing one must sign for a further one. */
 export async function registerPasskey(name: string, hasOne: boolean): Promise<void> {
   const assertion = hasOne ? { assertion: await sign({ for: "addition" }) } : {};
   const { options } = await post<{ options: RegistrationOptions }>("/api/passkeys/challenge", {
@@ -94,7 +94,7 @@ async function sign(
   return startAuthentication({ optionsJSON: offered.options });
 }
 
-/** The library, unless the console has moved on to another version behind a page that was left open. */
+/** Loads the library; fails if the console was upgraded while the page was open. */
 async function passkeys(): Promise<Passkeys> {
   try {
     return await loadPasskeys();
@@ -103,7 +103,7 @@ async function passkeys(): Promise<Passkeys> {
   }
 }
 
-/** Holds a challenge to what the page shows. @throws ApiError */
+/** Checks that a challenge matches what the page shows. @throws ApiError */
 async function checkChallenge(
   { options: { challenge }, nonce }: Offered,
   { escalation_id, decision, escalation, answer = {} }: Decided,
@@ -120,7 +120,7 @@ async function checkChallenge(
   throw new ApiError(0, "other-challenge", message);
 }
 
-/** The digest of the call that is approved, or of the question where there is no call. */
+/** The digest of the call to approve, or of the question if there is no call. */
 function questionDigest(escalation: Escalation): Promise<string> {
   const { escalation_id, agent_id, reason = null, context } = escalation;
   return digestOf(callOf(escalation) ?? { escalation_id, agent_id, reason, context });
@@ -134,7 +134,7 @@ function octetsOf(value: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(canonicalText(value));
 }
 
-/** A JSON value in its canonical form.   RFC 8785 */
+/** Writes JSON in canonical form.   RFC 8785 */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -144,7 +144,7 @@ function canonicalText(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** From octets in hex. */
+/** Converts hex to base64url. */
 function toBase64url(hex: string): string {
   const octets = hex.match(/../g) ?? [];
   const text = String.fromCharCode(...octets.map((one) => Number.parseInt(one, 16)));

@@ -1,4 +1,4 @@
-/** The traffic of the last hour as plots: requests, refusals, and how long they took. */
+/** Plots of the last hour's traffic: requests, refusals, and latencies. */
 import type { History, HistoryPoint, Overview } from "../answers.ts";
 import { useApi } from "./api.ts";
 import { useEvents } from "./events.ts";
@@ -7,10 +7,10 @@ import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.t
 import { countText, millisecondsText, momentText } from "./text.ts";
 
 const HOUR_S = 3600;
-/** A busy daemon may end a step late. */
+/** Steps without a point before a gap is drawn: a busy daemon may end a step late. */
 const MOST_STEPS = 3;
 
-/** The plots; `latest` is the step that ended last. */
+/** The plots; `latest` is the latest completed step. */
 export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
   const { points: known, step } = useHistory(latest);
   const points = withGaps(known, step);
@@ -40,7 +40,7 @@ export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
   </div><//>`;
 }
 
-/** Asked for, and again once a stream begins again; what comes meanwhile comes with the overview. */
+/** Fetches the history, again whenever the stream reopens; later points come with the overview. */
 function useHistory(latest: HistoryPoint | null) {
   const { data, error, reload } = useApi<History>("/api/history");
   const [points, setPoints] = useState<readonly HistoryPoint[]>([]);
@@ -53,7 +53,7 @@ function useHistory(latest: HistoryPoint | null) {
   return { points, step: data?.step_s ?? 5 };
 }
 
-/** Both, each step once, in order, and none that ended an hour before the last. */
+/** Merges two lists of steps, each step once, in order, and none older than an hour before the last. */
 function joined(
   known: readonly HistoryPoint[],
   fresh: readonly HistoryPoint[],
@@ -64,10 +64,10 @@ function joined(
   return all.filter(([at]) => at > since);
 }
 
-/** A step of which nothing is known has no figures. */
+/** A step; without data it has no figures. */
 type Step = HistoryPoint | readonly [at: number, ...unknown: readonly [null, null, null, null]];
 
-/** The steps, and one of which nothing is known wherever some are missing, such as while there was no daemon. */
+/** Inserts a step without data wherever steps are missing, such as while the daemon was stopped. */
 function withGaps(points: readonly HistoryPoint[], step: number): readonly Step[] {
   return points.flatMap((point, index) => {
     const next = points[index + 1]?.[0] ?? 0;
@@ -78,13 +78,13 @@ function withGaps(points: readonly HistoryPoint[], step: number): readonly Step[
 
 interface Line {
   readonly name: string;
-  /** A colour of the style, by its name: `--accent`. */
+  /** A colour variable of the style sheet: `--accent`. */
   readonly colour: string;
-  /** One for each moment; null where nothing is known. */
+  /** One value for each moment; null without data. */
   readonly values: readonly (number | null)[];
 }
 
-/** A plot, and how its figures are written. */
+/** A plot and the format of its values. */
 interface PlotProps {
   readonly title: string;
   /** Seconds since the epoch, in order. */
@@ -94,14 +94,14 @@ interface PlotProps {
 }
 
 const HEIGHT = 180;
-/** Pixels from one time to the next. */
+/** Minimal distance between two times on the axis, in pixels. */
 const CLOCK_WIDTH = 96;
-/** Below the plot. */
+/** Height of the time axis, in pixels. */
 const CLOCK_HEIGHT = 28;
 
 /**
- * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
- * and everybody the same figures as a table.
+ * A plot over time in the page's light or dark colours; screen readers get a sentence, and everyone the same figures
+ * as a table.
  */
 function Plot(props: PlotProps): VNode {
   const { title, lines, moments, text } = props;
@@ -118,7 +118,7 @@ function Plot(props: PlotProps): VNode {
   </figure>`;
 }
 
-/** The picture as a sentence, for readers who do not see it. */
+/** Describes the plot in a sentence for screen readers. */
 function sentence({ title, lines, text }: PlotProps): string {
   const parts = lines.map(({ name, values }) => {
     const known = values.filter((value) => value !== null);
@@ -128,7 +128,7 @@ function sentence({ title, lines, text }: PlotProps): string {
   return `${title}. ${parts.join("; ")}.`;
 }
 
-/** Draws into a box, anew where the colours or the lines are others, and as wide as the box is. */
+/** Draws a plot into a box; redraws it if the colours or the lines change, and keeps it as wide as the box. */
 function usePlot({ moments, lines }: PlotProps) {
   const box = useRef<HTMLElement | null>(null);
   const plot = useRef<UPlot | undefined>(undefined);
@@ -172,7 +172,7 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
   return {
     ...{ width: element.clientWidth, height: HEIGHT, legend: { show: false } },
     cursor: { show: false },
-    // Half of the last clock stands beyond the plot.
+    // Room for the right half of the last time.
     padding: [8, 28, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
@@ -188,7 +188,7 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
       {},
       ...lines.map((line) => ({
         ...{ label: line.name, stroke: colour(line.colour), width: 2, spanGaps: false },
-        // No line leads to a value that stands alone.
+        // A value between gaps has no line, so it gets a point.
         points: { size: 5, filter: ({ data }: UPlot, index: number) => loneOf(data[index] ?? []) },
         fill: `${colour(line.colour)}1f`,
       })),
@@ -196,21 +196,21 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
   };
 }
 
-/** The places of values that have none beside them. */
+/** Returns the indices of values between gaps. */
 function loneOf(values: UPlot.AlignedData[number]): number[] {
   const isGap = (at: number): boolean => (values[at] ?? null) === null;
   const places = Array.from(values, (_, at) => at);
   return places.filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1));
 }
 
-/** An hour needs no day. */
+/** Formats a time for the axis. */
 function clockOf(seconds: number): string {
   return momentText(isoOf(seconds));
 }
 
 const MAX_ROWS = 60;
 
-/** Shut until somebody opens it. */
+/** The figures as a table, collapsed at first. */
 function PlotTable({ title, moments, lines, text }: PlotProps): VNode {
   const count = Math.min(MAX_ROWS, moments.length);
   const rows = Array.from({ length: count }, (_, index) => moments.length - 1 - index);

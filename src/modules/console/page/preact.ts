@@ -1,6 +1,5 @@
 /**
- * The libraries that the page is drawn with, and the only file that names their packages: the daemon
- * serves them beside the page, at the addresses that `page-files.ts` gives them.
+ * The page's libraries. Only this file names their packages: the daemon serves them at the paths of `page-files.ts`.
  */
 import htm from "htm";
 import { h, type VNode } from "preact";
@@ -18,12 +17,12 @@ export {
 } from "preact/hooks";
 export { default as UPlot } from "uplot";
 
-/** A piece of the page. Values become text nodes or properties, never markup. */
+/** Builds a virtual node; values become text nodes or properties, never markup. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(
   h,
 ) as never;
 
-/** The browser's side of passkeys, loaded once one is used. */
+/** Loads the WebAuthn library for browsers at first use. */
 export function loadPasskeys(): Promise<typeof import("@simplewebauthn/browser")> {
   return import("@simplewebauthn/browser");
 }

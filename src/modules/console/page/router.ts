@@ -1,41 +1,41 @@
-/** The place of the page, by the address bar: links of the console change it without loading anew. */
+/** The page's place from the address bar; the console's links change it without reloading. */
 import { useEffect, useState } from "./preact.ts";
 
 const MOVED = "console:moved";
-/** Addresses that are not the page's own. */
+/** Addresses outside the page. */
 const OTHERS = /^\/(?:api|page|sign-in|sign-out|oidc)(?:[/?]|$)/;
 
-/** The address, as path and query. */
+/** The current address, as path and query. */
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Counts up with each time that somebody goes somewhere, be it to where the page is. */
+  /** Counts navigations, including those to the current address. */
   readonly visit: number;
 }
 
-/** Goes to an address of the console. */
+/** Navigates to an address of the console. */
 function navigate(address: string): void {
   if (address === whole()) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   dispatchEvent(new Event(MOVED));
 }
 
-/** Changes the query of the address, without an entry in the history. */
+/** Replaces the query of the address, without a history entry. */
 export function replaceQuery(query: URLSearchParams): void {
   const text = query.toString();
   history.replaceState(null, "", text === "" ? location.pathname : `${location.pathname}?${text}`);
   shown = whole();
 }
 
-/** The address that is shown, without its fragment. */
+/** The current address, without its fragment. */
 let shown = whole();
 
-/** The place of the page now. */
+/** Returns the current place. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(() => placeOf(0));
   useEffect(() => {
     const update = ({ type }: Event): void => {
-      // To go to a fragment is to stay.
+      // A change of the fragment does not leave the page.
       if (type === "popstate" && whole() === shown) return;
       shown = whole();
       setPlace(({ visit }) => placeOf(visit + 1));
@@ -48,7 +48,7 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Takes clicks on the console's own links, unless they are for another tab. */
+/** Handles clicks on the console's own links, unless they open another tab. */
 export function followLinks(): void {
   document.addEventListener("click", (event) => {
     const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey);
@@ -61,12 +61,12 @@ export function followLinks(): void {
   });
 }
 
-/** The decoded segments of a path; one that is not well encoded stays as it is. */
+/** The decoded segments of a path; a badly encoded one stays as it is. */
 export function segmentsOf(path: string): readonly string[] {
   return path.split("/").filter(Boolean).map(decodeSegment);
 }
 
-/** An address from its parts, each encoded. */
+/** Builds an address from its parts, each encoded. */
 export function address(...parts: readonly string[]): string {
   return `/${parts.map(encodeURIComponent).join("/")}`;
 }

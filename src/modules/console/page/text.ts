@@ -1,24 +1,24 @@
 /**
- * Texts for people. Strangers' texts keep their characters, but for those that would hide or reorder
- * others: these are written out, so that a reader sees what is really there.
+ * Formats values for people. Text from strangers keeps its characters, except those that would hide or reorder others:
+ * these are escaped, so that a reader sees what is really there.
  */
 
-/** Controls, marks of direction, and what is not seen, but for the one that gives a sign its colours. */
+/** Control, direction and invisible characters, except the variation selector that colours an emoji. */
 const DECEPTIVE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?!(?<=\p{Extended_Pictographic})\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** A stranger's text, with deceptive characters written out. */
+/** Escapes the deceptive characters of a stranger's text. */
 export function visible(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.replace(DECEPTIVE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }
 
-/** A JSON value over several lines. */
+/** Writes JSON over several lines. */
 export function jsonText(value: unknown): string {
   return visible(JSON.stringify(value, null, 2) ?? "");
 }
 
-/** A JSON value to be edited: deceptive characters are written as JSON writes them. */
+/** Writes JSON for editing; deceptive characters become JSON escapes. */
 export function editableJson(value: unknown): string {
   const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(value, null, 2).replace(DECEPTIVE, (one) =>
@@ -26,13 +26,13 @@ export function editableJson(value: unknown): string {
   );
 }
 
-/** The beginning of a long id. */
+/** Abbreviates a long id. */
 export function shortId(id: string | null | undefined): string {
   if (id === null || id === undefined || id === "") return "–";
   return id.length > 14 ? `${visible(id.slice(0, 12))}…` : visible(id);
 }
 
-/** Two at night is not taken for two in the afternoon, nor is its half of the day cut off. */
+/** A 24-hour clock is unambiguous without a day period, which narrow columns would cut off. */
 const HOURS = { hourCycle: "h23" } as const;
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", ...HOURS });
 const DAY = new Intl.DateTimeFormat(undefined, {
@@ -46,15 +46,12 @@ const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, {
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const NUMBER = new Intl.NumberFormat();
 
-/** A moment in the reader's time: the clock alone if it was today. */
+/** Writes a time in the reader's zone, without the date if it is today. */
 export function momentText(time: string | null | undefined): string {
   return momentBy(time, () => DAY);
 }
 
-/**
- * Writes a moment where there is little room: without seconds from another day, as a date from another
- * year.
- */
+/** Writes a time for a narrow column: without seconds on another day, and as a date in another year. */
 export function shortMomentText(time: string): string {
   return momentBy(time, (moment, now) =>
     moment.getFullYear() === now.getFullYear() ? DAY_OF_YEAR : DATE,
@@ -78,32 +75,32 @@ const WHOLE = new Intl.DateTimeFormat(undefined, {
   ...{ second: "2-digit", timeZoneName: "short", ...HOURS },
 });
 
-/** A moment with its day and its zone, how far off it is, and as it was written. */
+/** Writes a time with date and zone, its distance from now, and its original text. */
 export function wholeMomentText(time: string): string {
   const at = Date.parse(time);
   if (Number.isNaN(at)) return visible(time);
   return `${WHOLE.format(at)}, ${relativeText(at - Date.now())} (${visible(time)})`;
 }
 
-/** The distance of a moment in words: `in 5 min`, `3 d 2 h ago`. */
+/** Writes a distance from now: `in 5 min`, `3 d 2 h ago`. */
 function relativeText(ms: number): string {
   const distance = durationText(Math.abs(ms) / 1000);
   return ms > 0 ? `in ${distance}` : `${distance} ago`;
 }
 
-/** A count with its separators. */
+/** Writes a count with separators. */
 export function countText(count: number | null | undefined): string {
   return count === null || count === undefined ? "–" : NUMBER.format(count);
 }
 
-/** Milliseconds, as short as they can be told. */
+/** Writes milliseconds in a short form. */
 export function millisecondsText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-/** Seconds as days, hours and minutes; two of them at most. */
+/** Writes seconds as days, hours, minutes and seconds, the two largest at most. */
 export function durationText(seconds: number): string {
   const total = Math.max(0, Math.floor(seconds));
   const parts = [
@@ -117,7 +114,7 @@ export function durationText(seconds: number): string {
   return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
-/** The time until a moment, or that it is over. */
+/** Writes the remaining time until a moment, or that it is over. */
 export function untilText(time: string | null | undefined): string {
   const left = Date.parse(time ?? "") - Date.now();
   if (Number.isNaN(left)) return "–";

@@ -1,7 +1,6 @@
 /**
- * The entries of the traffic page: first those that the daemon remembers, then what comes. Without
- * filters an event brings them; with filters it is the sign to ask for what came since, so that
- * the daemon alone decides which entries meet them.
+ * Entries of the traffic page: first those that the daemon remembers, then new ones. Without filters the events carry
+ * them; with filters an event triggers a request, so that the daemon alone applies the filters.
  */
 import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
 import { type ApiError, asApiError, get, useApi } from "./api.ts";
@@ -10,26 +9,26 @@ import { html, useEffect, useMemo, useRef, useState, type VNode } from "./preact
 import { replaceQuery } from "./router.ts";
 import { visible } from "./text.ts";
 
-/** Entries that the page keeps; the oldest go first. */
+/** Maximal number of entries on the page; the oldest are dropped. */
 const MAX_KEPT = 100_000;
 
 interface Traffic {
   readonly entries: readonly TrafficEntry[] | undefined;
   readonly error: ApiError | undefined;
   readonly isPaused: boolean;
-  /** Entries that came since the pause. */
+  /** The number of entries since the pause. */
   readonly held: number;
-  /** Entries that the daemon left out, as there were too many at once. */
+  /** The number of entries that the daemon left out, since there were too many at once. */
   readonly skipped: number;
   readonly pause: () => void;
   readonly ask: () => void;
   readonly filters: TrafficFilters;
-  /** Names of the agents of this server, by their ids. */
+  /** Names of this server's agents by id. */
   readonly names: ReadonlyMap<string, string>;
   readonly setFilters: (filters: TrafficFilters) => void;
 }
 
-/** Follows the traffic. */
+/** Follows the traffic that meets a query. */
 export function useTraffic(query: URLSearchParams): Traffic {
   const [filters, setFilters] = useState(() => filtersOf(query));
   const agents = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
@@ -60,29 +59,29 @@ export function useTraffic(query: URLSearchParams): Traffic {
   };
 }
 
-/** Entries that meet a query; an earlier one's are none of it. */
+/** The entries of one query; those of an earlier query are dropped. */
 interface Found {
   readonly query: string | undefined;
   readonly list: TrafficAnswer;
   readonly error?: ApiError;
 }
 
-/** Before the daemon has listed anything. */
+/** The list before the first response. */
 const UNLISTED: TrafficAnswer = { epoch: "", entries: [] };
 
-/** Keeps a pause: entries that come meanwhile are held, and are none of another query. */
+/** Manages the pause: entries that arrive meanwhile are held, and dropped if the query changes. */
 function usePause(query: string | undefined, epoch: string) {
   const [held, setHeld] = useState(UNLISTED);
   const [isPaused, setPaused] = useState(false);
-  // Answers come later than the function that asked was made.
+  // A response may arrive after a later render, so it reads the current state here.
   const latest = useRef(false);
   useEffect(() => setHeld(UNLISTED), [query, epoch]);
-  /** Answers whether it has taken them. */
+  /** Holds entries during a pause; returns false otherwise. */
   const hold = (fresh: TrafficAnswer): boolean => {
     if (latest.current) setHeld((before) => merge(before, fresh));
     return latest.current;
   };
-  /** Answers what was held until now. */
+  /** Starts or ends the pause; returns the entries that were held. */
   const toggle = (): TrafficAnswer => {
     latest.current = !latest.current;
     setPaused(latest.current);
@@ -96,7 +95,7 @@ function useEntries(query: string | undefined) {
   const [found, setFound] = useState<Found>({ query, list: UNLISTED });
   const current = useRef(query);
   current.current = query;
-  /** Changes what is found of the query, unless another has taken its place. */
+  /** Changes the entries of the query, unless another query has replaced it. */
   const update = (change: (known: Found) => Found): void => {
     if (current.current !== query) return;
     setFound((known) => change(known.query === query ? known : { query, list: UNLISTED }));
@@ -106,7 +105,7 @@ function useEntries(query: string | undefined) {
   const { list, error }: Found = found.query === query ? found : { query, list: UNLISTED };
   const { epoch, entries } = list;
   const underWay = useRef<Question | undefined>(undefined);
-  /** Asks for what came since, and adds it unless somebody takes it; one question at a time. */
+  /** Requests later entries and adds them, unless `isTaken` returns true; one request at a time. */
   const ask = (isTaken: (fresh: TrafficAnswer) => boolean = () => false): void => {
     if (query === undefined) return;
     if (underWay.current?.query === query) {
@@ -119,10 +118,10 @@ function useEntries(query: string | undefined) {
     get<TrafficAnswer>(`/api/traffic?${query}&${since}`)
       .then(
         (fresh) => {
-          // A pause is of what comes to a list, and not of the list.
+          // A pause holds additions to a list, and not the list itself.
           if (current.current === query && !(epoch === fresh.epoch && isTaken(fresh))) add(fresh);
         },
-        // Where there is a list, the next event asks again.
+        // With a list on the page, the next event triggers another request.
         (fault: unknown) =>
           update((known) =>
             known.list === UNLISTED ? { ...known, error: asApiError(fault) } : known,
@@ -139,20 +138,20 @@ function useEntries(query: string | undefined) {
   return { entries: list === UNLISTED ? undefined : entries, error, epoch, add, ask };
 }
 
-/** A question on its way; the daemon has had news since if it is repeated. */
+/** A pending request; `isRepeated` if events arrived since. */
 interface Question {
   readonly query: string;
   isRepeated: boolean;
 }
 
 /**
- * Two lists as one, the newest first, each entry once; of what is too much the oldest go. A daemon that
- * was started anew counts anew, and knows nothing of what was before.
+ * Merges two lists, newest first, each entry once; beyond the maximum the oldest are dropped. A restarted daemon
+ * numbers anew, so its list replaces the known one.
  */
 function merge(known: TrafficAnswer, fresh: TrafficAnswer): TrafficAnswer {
   if (known.epoch !== fresh.epoch) return fresh === UNLISTED ? known : fresh;
   const newest = known.entries[0]?.number ?? 0;
-  // Mostly all that is fresh comes behind what is known.
+  // Usually every new entry follows the known ones.
   const isLater = fresh.entries.every(({ number }) => number > newest);
   const numbers = new Set(isLater ? [] : known.entries.map(({ number }) => number));
   const others = fresh.entries.filter(({ number }) => !numbers.has(number));
@@ -163,7 +162,7 @@ function merge(known: TrafficAnswer, fresh: TrafficAnswer): TrafficAnswer {
   return { epoch: known.epoch, entries: all.slice(0, MAX_KEPT) };
 }
 
-/** The filters by their names in the interface; an empty text lets all pass. */
+/** The filters by their API names; an empty text matches everything. */
 type TrafficFilters = Readonly<Record<FilterName, string>>;
 
 type FilterName = "agent" | "method" | "path" | "status" | "gate" | "since";
@@ -191,21 +190,21 @@ function filtersOf(query: URLSearchParams): TrafficFilters {
   return { ...filters, since: localText(filters.since) };
 }
 
-/** The filters that are set, for the address bar, which people elsewhere may be given: a time in RFC 3339. */
+/** The filters for the address bar, whose address may be shared: times are in RFC 3339. */
 function addressQuery(filters: TrafficFilters): URLSearchParams {
   const since = new Date(filters.since);
   const all = { ...filters, since: Number.isNaN(since.getTime()) ? "" : since.toISOString() };
   return new URLSearchParams(Object.entries(all).filter(([, value]) => value !== ""));
 }
 
-/** A time as the field has it, in the reader's own zone; empty for what is none. */
+/** A time for the input field, in the reader's zone; empty if invalid. */
 function localText(time: string): string {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** The filters as the interface reads them: an agent by its id. */
+/** The filters for the API, which takes an agent by its id. */
 function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchParams {
   const query = addressQuery(filters);
   const named = agents.find(({ name }) => [name, visible(name)].includes(filters.agent));
@@ -214,8 +213,7 @@ function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchP
 }
 
 /**
- * The fields; a change counts once a field is left or Enter is pressed. What is being typed stays,
- * whatever the page draws anew meanwhile.
+ * The filter fields; a change applies once a field is left or Enter is pressed. Text being typed survives redrawing.
  */
 export function Filters(props: {
   readonly filters: TrafficFilters;

@@ -1,4 +1,4 @@
-/** Account: who is signed in, the person's passkeys, and the keys that are pinned in this browser. */
+/** Account: the signed-in person, their passkeys, and the keys pinned in this browser. */
 import { asApiError, isOperator, session, useApi } from "../api.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { Facts, Moment, Stranger } from "../parts/facts.ts";

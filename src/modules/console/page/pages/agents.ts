@@ -1,4 +1,4 @@
-/** Agents: everyone this server knows, with standing and the time of the latest record. */
+/** Agents: every agent that this server knows, with status and the time of the latest record. */
 import type { Agent, AgentDetail } from "../../answers.ts";
 import { isOperator, post } from "../api.ts";
 import { type Action, Change } from "../parts/change.ts";
@@ -49,7 +49,7 @@ export function AgentsPage(): VNode {
   );
 }
 
-/** Something that happened to the agent; its payload is the record's own. */
+/** Something that happened to the agent; the payload is its record's. */
 interface Event {
   readonly audit_id: string;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -100,7 +100,7 @@ function factsOf(agent: AgentDetail["agent"]): readonly Fact[] {
   ];
 }
 
-/** The actions that mean something for the agent's status. */
+/** The actions that apply to the agent's status. */
 function actionsOn({ agent_id, name, status }: AgentDetail["agent"]): readonly Action[] {
   if (status === "retired" || status === "revoked") return [];
   const shown = visible(name);

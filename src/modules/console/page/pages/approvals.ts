@@ -1,4 +1,4 @@
-/** Approvals: what waits for a decision, and what was decided of late; contracts and their withdrawal. */
+/** Approvals: waiting escalations and recent decisions; contracts and their withdrawal. */
 import type {
   ApprovalDetail,
   ApprovalList,
@@ -87,7 +87,7 @@ function idOf({ escalation_id }: Escalation): string {
 /** The page at `/approvals/ID`. */
 export function ApprovalPage({ id }: { readonly id: string }): VNode {
   const answer = useApi<ApprovalDetail>(`/api${address("approvals", id)}`);
-  // Somebody else may decide it meanwhile.
+  // Another person may decide it meanwhile.
   useEvents("approvals", answer.reload);
   return html`<${Page} name="Approvals"><p><a href="/approvals">All approvals</a></p>
     ${loaded(answer, questionOf, "approval")}<//>`;
@@ -121,7 +121,7 @@ function questionOf(
     </div>`;
 }
 
-/** Tells whether a call may still be made with its approval. */
+/** True if a call may still be made under its approval. */
 function isUsable({ status, used_at }: Escalation, call: ApprovedCall | undefined): boolean {
   if (call === undefined || status !== "accepted" || used_at !== undefined) return false;
   return Date.parse(String(call["expires_at"])) > Date.now();
@@ -140,7 +140,7 @@ function factsOf(escalation: Escalation, isOpen: boolean): readonly Fact[] {
   ];
 }
 
-/** The agent that asks, with its standing. */
+/** The requesting agent and its status. */
 function askerOf(escalation: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
   const { agent_id, agent_name, delegated_by = [] } = escalation;
   const name = agent?.name ?? agent_name;
@@ -153,7 +153,7 @@ function askerOf(escalation: Escalation, agent: ApprovalDetail["agent"]): Fact[]
   return [...asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
 }
 
-/** The words of others, of whom it waits for more. */
+/** The votes so far, if more are needed. */
 function votesOf({ votes = [] }: Escalation): VNode | undefined {
   if (votes.length === 0) return undefined;
   return html`<${Section} title="Votes"><ul>
@@ -179,12 +179,12 @@ function personOf({ operator }: Decision): VNode | undefined {
   return html`<${Stranger} text=${name ?? id} />${via === "passkey" && ", signed with a passkey"}`;
 }
 
-/** Tells whether the upstream of a call asks; its question is answered, and not only approved. */
+/** True if an upstream asks a question in its call, which needs an answer besides the approval. */
 function isAsking({ kind }: Escalation): boolean {
   return kind === "elicitation";
 }
 
-/** The words of the upstream; viewers do not see them. */
+/** The upstream's question; viewers do not see it. */
 function askedBack({ context }: Escalation): VNode {
   const { upstream, message, requested_schema: schema } = isObject(context) ? context : {};
   const words: readonly Fact[] = [
@@ -195,10 +195,10 @@ function askedBack({ context }: Escalation): VNode {
   return html`<${Section} title="What the upstream asks"><${Facts} facts=${words} /><${Json} value=${schema} label="Schema of the answer" /><//>`;
 }
 
-/** The answer that goes with a decision. */
+/** The answer that a decision needs. */
 interface Asked {
   readonly name: keyof Answer;
-  /** The decisions that it goes with. */
+  /** The decisions that carry the answer. */
   readonly with: readonly string[];
   readonly label: string;
   readonly schema?: unknown;
@@ -206,7 +206,7 @@ interface Asked {
 
 const WITH_VERDICT = { name: "resume_value", with: ["accepted", "rejected"] } as const;
 
-/** The answer that is asked for; undefined: a decision is all. A run's question has its own words in its context. */
+/** The answer to ask for; undefined if the decision suffices. The question of a run is in its context. */
 function askedOf(escalation: Escalation): Asked | undefined {
   if (isAsking(escalation))
     return { name: "content", with: ["accepted"], label: "Answer, in JSON" };
@@ -267,7 +267,7 @@ function Decide(props: { readonly escalation: Escalation; readonly reload: () =>
   <//>`;
 }
 
-/** An approval that was given too soon need not wait for its call. */
+/** Withdraws an approval that is not used yet. */
 function TakeBack(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
   const { escalation, reload } = props;
   const action: Action = {
@@ -278,7 +278,7 @@ function TakeBack(props: { readonly escalation: Escalation; readonly reload: () 
   return html`<${Section} title="Not used yet"><${Change} id="decision" actions=${[action]} onDone=${reload} /><//>`;
 }
 
-/** The answer that a person wrote. @throws Error for one that is none */
+/** Parses the answer that a person wrote. @throws Error if it is invalid */
 function answerIn({ name }: Asked, text: string): Answer {
   const loss = lossIn(text);
   if (loss !== undefined) throw new Error(loss);
@@ -312,7 +312,7 @@ const COLUMNS: readonly Column<Contract>[] = [
   ["Ends", ({ expires_at }) => html`<${Moment} at=${expires_at} />`],
 ];
 
-/** Contracts that nothing can end any more. */
+/** Final statuses of contracts. */
 const OVER: ReadonlySet<string> = new Set(["withdrawn", "revoked", "expired", "superseded"]);
 
 /** The page at `/contracts`. */

@@ -1,4 +1,4 @@
-/** Endpoints: what this server serves, what each wants of a caller, and a form to try it. */
+/** Endpoints: the served ones, their requirements on a caller, and a form to try each. */
 import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../../answers.ts";
 import { asApiError, isOperator, post, useApi } from "../api.ts";
 import { isObject, lossIn, objectIn } from "../parts/call-view.ts";
@@ -54,19 +54,19 @@ function nameOf({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 
-/** The page of one endpoint; its path goes on behind the method. */
+/** The address of an endpoint's page; its path follows the method. */
 function endpointAddress(method: string, path: string): string {
   const encoded = path.split("/").map(encodeURIComponent).join("/");
   return `/endpoints/${encodeURIComponent(method)}${encoded}`;
 }
 
-/** Members that stand elsewhere on the page. */
+/** Members that the page shows elsewhere. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   ...["method", "path", "description", "semantic", "input", "output"],
   ...["input_schema", "output_schema"],
 ]);
 
-/** The page at `/endpoints/METHOD/PATH`; `tail` is what stands behind `/endpoints/`, encoded. */
+/** The page at `/endpoints/METHOD/PATH`; `tail` is the encoded part after `/endpoints/`. */
 export function EndpointPage({ tail }: { readonly tail: string }): VNode {
   const view = (detail: EndpointDetail): VNode => wholeOf(detail, tail);
   const back = html`<a href="/endpoints">All endpoints</a>`;
@@ -95,7 +95,7 @@ function wordsOf(name: string): string {
   return visible(name).replaceAll("_", " ");
 }
 
-/** Lists, pairs and plain objects as words; what is nested in them as JSON. */
+/** Writes lists, pairs and plain objects as words, and values nested in them as JSON. */
 function factText(value: unknown): unknown {
   if (Array.isArray(value)) return value.join(", ");
   if (!isObject(value)) return value;
@@ -117,7 +117,7 @@ interface Form {
   readonly escalationId: string;
 }
 
-/** The form and the answer; `tail` names the endpoint, encoded. */
+/** The trial form and its result; `tail` names the endpoint, encoded. */
 function TryPanel(props: { readonly tail: string; readonly impact: unknown }): VNode {
   const path = `/api/try/${props.tail}`;
   return loaded(useApi<TryOffer>(path), (offer) =>
@@ -137,7 +137,7 @@ function TryForm(props: {
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [answer, setAnswer] = useState<TryAnswer | undefined>(undefined);
-  // A call may take long: what is typed meanwhile stays.
+  // A call may take long: text typed meanwhile is kept.
   const change = (changed: Partial<Form>): void => setForm((before) => ({ ...before, ...changed }));
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -179,14 +179,14 @@ function TryForm(props: {
     ${answer !== undefined && resultOf(answer)}`;
 }
 
-/** An agent that may act is there first. */
+/** The initial form; an active agent is preferred. */
 function firstForm({ agents, input }: TryOffer): Form {
   const first = agents.find(({ status }) => status === "active") ?? agents[0];
   const agentId = first?.agent_id ?? "";
   return { agentId, input: editableJson(input), escalationId: "" };
 }
 
-/** The form with the escalation that the call waits for. */
+/** Adds the escalation that the call waits for to the form. */
 function waitingUnder({ status, body }: TryAnswer, form: Form): Form {
   const id = status === 262 && isObject(body) ? body["escalation_id"] : undefined;
   return typeof id === "string" ? { ...form, escalationId: id } : form;
@@ -208,7 +208,7 @@ function valueIn(event: Event): string {
   return (event.target as HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement).value;
 }
 
-/** The answer: status, way through the gates, record, and body as text. */
+/** The result: status, way through the gates, record, and body as text. */
 function resultOf(answer: TryAnswer): VNode {
   const { method, path, status, response_id, audit_id, duration_ms, gates, body, is_whole } =
     answer;

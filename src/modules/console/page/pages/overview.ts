@@ -1,4 +1,4 @@
-/** Overview: how the daemon does, what it refuses and where; the nodes that serve with it. */
+/** Overview: the daemon's state, its refusals by gate, and the nodes of the server. */
 import type { Overview, Problem, ServerNode } from "../../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
@@ -19,7 +19,7 @@ const PROBLEMS: readonly Column<Problem>[] = [
 export function OverviewPage(): VNode {
   const answer = useApi<Overview>("/api/overview");
   const [live, setLive] = useState<Overview | undefined>(undefined);
-  // News are later than a question that failed.
+  // An event is newer than a failed request.
   useEvents("overview", setLive);
   return html`<${Page} name="Overview">
     ${loaded(live === undefined ? answer : { ...answer, data: live, error: undefined }, figures)}
@@ -33,7 +33,7 @@ function figures(overview: Overview): VNode {
       keyOf=${({ file, key, message }: Problem) => `${file} ${key} ${message}`}
       empty="The deployment was loaded without a problem." />
   <//>`;
-  // Errors are what somebody has come for.
+  // Errors come first on the page.
   const isUrgent = problems.some(({ severity = "error" }) => severity === "error");
   return html`${tiles(overview)}
     ${isUrgent && told}
@@ -72,7 +72,7 @@ function tile(name: string, value: ComponentChildren, tone = ""): VNode {
   return html`<div class=${`tile ${tone}`}><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-/** Counts as lines whose length is their share; the number stands beside each. */
+/** Counts as bars whose length is their share, each with its number. */
 function Bars(props: {
   readonly counts: Readonly<Record<string, number>>;
   readonly name: (key: string) => VNode;

@@ -1,4 +1,4 @@
-/** Records: the chains of this server, and the keys that they are checked with in this browser. */
+/** Records: the server's chains, and the keys that verify them in this browser. */
 import type { Chain } from "../../answers.ts";
 import { useApi } from "../api.ts";
 import { AgentLink, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
@@ -38,10 +38,10 @@ export function RecordsPage(): VNode {
   <//>`;
 }
 
-/** So many gaps are told of above the list; all of them stand in it. */
+/** Gaps named above the list, which contains every gap. */
 const MOST_TOLD = 5;
 
-/** The columns: of a chain that is broken, the records behind those that held are marked. */
+/** The columns; in a broken chain, records after the `held` valid ones are marked. */
 const columnsOf = (held: number): readonly ListColumn<ListedRecord>[] => [
   ["Issued", "c-time", ({ issuedAt }) => html`<${Moment} at=${issuedAt} isShort />`],
   [
@@ -64,7 +64,7 @@ const columnsOf = (held: number): readonly ListColumn<ListedRecord>[] => [
   ],
 ];
 
-/** The row of a record that is not there. */
+/** The row of a missing record. */
 function gapOf({ auditId, isMissing }: ListedRecord): VNode | undefined {
   if (isMissing !== true) return undefined;
   return html`<span class="badge bad">missing</span> A record is not in the journal: <code title=${visible(auditId)}>${visible(auditId)}</code>`;

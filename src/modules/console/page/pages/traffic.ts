@@ -1,4 +1,4 @@
-/** Traffic: the requests of late, live, and those that meet the filters. */
+/** Traffic: recent requests, live and filtered. */
 import type { TrafficDetail, TrafficEntry } from "../../answers.ts";
 import { AgentLink, Facts, Gates, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { answerPage, Page, Pending, Section } from "../parts/page.ts";
@@ -34,7 +34,7 @@ const columnsOf = (names: ReadonlyMap<string, string>): readonly ListColumn<Traf
   ["Took", "c-took", ({ duration_ms }) => millisecondsText(duration_ms)],
 ];
 
-/** The page at `/traffic`; its query holds the filters. */
+/** The page at `/traffic`; its query contains the filters. */
 export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNode {
   const traffic = useTraffic(query);
   const { entries, error, isPaused, held, skipped, pause, filters, setFilters } = traffic;

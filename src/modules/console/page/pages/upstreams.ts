@@ -1,4 +1,4 @@
-/** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
+/** Upstreams: the servers that this one calls, their health, and the pinned tool definitions. */
 import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../../answers.ts";
 import { isOperator } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";

@@ -1,4 +1,4 @@
-/** A call that waits, as a person reads it: what is called with which input, and what is new. */
+/** A waiting call for a person to read: the endpoint, the input, and the differences to the last approved call. */
 import type { Escalation } from "../../answers.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -6,18 +6,18 @@ import { jsonText, visible } from "../text.ts";
 import { AgentLink, type Fact, Facts, LongId, Moment, Stranger } from "./facts.ts";
 import { Section } from "./page.ts";
 
-/** Members that are new in every call, and say nothing about it. */
+/** Members that differ in every call and are left out of the differences. */
 const EVER_NEW: ReadonlySet<string> = new Set(["nonce", "expires_at"]);
 
-/** In the place of an input that a viewer may not see. */
+/** Placeholder of an input that a viewer may not see. */
 const CONCEALED = "[operators only]";
 
-/** The call, and its differences to the last one that was approved. */
+/** The call, and its differences to the last approved one. */
 export function CallView(props: {
   readonly call: ApprovedCall;
   readonly lastApproved: Escalation | null;
   readonly agentName: string | undefined;
-  /** It is good for no time, or no longer. */
+  /** True if the call cannot be made under an approval, or no longer. */
   readonly isOver: boolean;
 }): VNode {
   const { call, lastApproved, agentName, isOver } = props;
@@ -48,7 +48,7 @@ function factsOf(
   ];
 }
 
-/** Each member of the input on a line; what is nested as JSON. */
+/** Shows each member of the input on a line; nested values as JSON. */
 function inputOf(input: unknown): VNode {
   if (!isObject(input)) return html`<p class="value">${valueText(input)}</p>`;
   const entries = Object.entries(input);
@@ -74,7 +74,7 @@ function newsOf(call: ApprovedCall, lastApproved: Escalation | null): VNode {
   return html`<ul class="differences">${found.map(differenceOf)}</ul>${link}`;
 }
 
-/** One difference: its place, and both values. */
+/** One difference: its JSON pointer and both values. */
 export function differenceOf({ pointer, before, after }: Difference): VNode {
   return html`<li key=${pointer}>
     <code><${Stranger} text=${pointer} /></code>
@@ -87,22 +87,22 @@ function comparable(call: ApprovedCall): ApprovedCall {
   return Object.fromEntries(Object.entries(call).filter(([name]) => !EVER_NEW.has(name)));
 }
 
-/** Texts that could be taken for another value. */
+/** Strings that could be mistaken for another JSON value. */
 const AMBIGUOUS = /^(?:|\s.*|.*\s|-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null|["[{].*)$/s;
 
-/** Texts as they are, unless they look like another value; everything else as JSON. */
+/** Writes strings as they are, unless they are ambiguous, and everything else as JSON. */
 function valueText(value: unknown): string {
   return typeof value === "string" && !AMBIGUOUS.test(value) ? visible(value) : jsonText(value);
 }
 
-/** One place in which two values differ; undefined where one of them has nothing. */
+/** A place in which two values differ; a side is undefined if it has no value there. */
 interface Difference {
   readonly pointer: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Every difference, in the order of the later value's members. */
+/** Lists the differences in the order of the later value's members. */
 function differencesOf(before: unknown, after: unknown, pointer = ""): Difference[] {
   if (Array.isArray(before) && Array.isArray(after)) {
     return differencesOf({ ...before }, { ...after }, pointer);
@@ -125,16 +125,16 @@ function escapedName(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The call of an approval, as its digest is taken. */
+/** The approved call in the form of which the digest is taken. */
 export type ApprovedCall = Readonly<Record<string, unknown>>;
 
-/** The call that waits; what an agent asks on its own has no kind, whatever it writes. */
+/** Returns the waiting call; an agent's own escalation has no kind, whatever its context says. */
 export function callOf({ kind, context }: Escalation): ApprovedCall | undefined {
   const call = kind !== undefined && isObject(context) ? context["call"] : undefined;
   return isObject(call) ? call : undefined;
 }
 
-/** An escalation in one line. */
+/** Describes an escalation in one line. */
 export function subjectOf(escalation: Escalation): string {
   const call = callOf(escalation);
   if (call !== undefined) return `${String(call["method"])} ${String(call["path"])}`;
@@ -142,12 +142,12 @@ export function subjectOf(escalation: Escalation): string {
   return reason === undefined ? kind : `${kind}: ${reason.replaceAll("_", " ")}`;
 }
 
-/** Tells whether a value is a JSON object. */
+/** True for a JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object that a person wrote as JSON, empty for nothing; undefined: it is none. */
+/** Parses a JSON object that a person wrote; empty text gives an empty object, and anything else undefined. */
 export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
@@ -157,12 +157,12 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** The texts and the numbers of JSON. */
+/** Matches the strings and numbers of JSON. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 const INTEGER = /^-?\d{16,}$/;
 const MOST_QUOTED = 40;
 
-/** Says of JSON that a person wrote which of its numbers the browser would send as another one. */
+/** Names a number in JSON that a person wrote which the browser cannot send exactly. */
 export function lossIn(json: string): string | undefined {
   for (const [token] of json.matchAll(TOKENS)) {
     if (token.startsWith('"') || !isLost(token)) continue;

@@ -1,7 +1,6 @@
 /**
- * The actions of an operator on something: a reason, and a button for each action. An action that cannot
- * be taken back lightly is asked about once more, in the place of the buttons. A button that is at work
- * is not `disabled`, which would take the focus from it.
+ * The actions of an operator on one thing: a reason, and a button for each action. An action that is hard to undo asks
+ * for confirmation in place of the buttons. A busy button is not `disabled`, which would take the focus from it.
  */
 import { asApiError } from "../api.ts";
 import { useDraft } from "../drafts.ts";
@@ -9,31 +8,31 @@ import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { say } from "./page.ts";
 
 export interface Action {
-  /** The button's name. */
+  /** The button's label. */
   readonly name: string;
-  /** Changes it, with the reason that was given. */
+  /** Performs the action, with the given reason. */
   readonly run: (reason: string) => Promise<unknown>;
-  /** Said when it is done. */
+  /** The message after success. */
   readonly done: string;
-  /** Asked before it is done. */
+  /** The question to confirm first. */
   readonly confirm?: string;
   readonly tone?: "good" | "bad";
-  /** It is for good, and its record has to say why. */
+  /** Present if the action is final, so that its record must say why. */
   readonly needsReason?: true;
 }
 
-/** The actions on one thing; Escape leaves a question unanswered. */
+/** The actions on one thing; Escape cancels a question. */
 export function Change(props: {
   readonly actions: readonly Action[];
   readonly onDone: () => void;
-  /** Tells the fields of several things apart. */
+  /** Prefix of element ids, unique on the page. */
   readonly id: string;
   readonly hasReason?: boolean;
 }): VNode {
   const { actions, onDone, id, hasReason = true } = props;
   const [asked, setAsked] = useState<Action | undefined>(undefined);
   const box = useRef<HTMLElement | null>(null);
-  /** The action that was asked about and not done, until its button has the focus again. */
+  /** The action whose question was cancelled, until its button has the focus again. */
   const [left, setLeft] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (left === undefined) return;
@@ -92,7 +91,7 @@ function buttonOf(action: Action, isBusy: boolean, onClick: () => void): VNode {
   return html`<button key=${action.name} type="button" class=${action.tone} data-action=${action.name} aria-disabled=${isBusy ? "true" : undefined} onClick=${onClick}>${action.name}</button>`;
 }
 
-/** The question before an action; the focus goes to it. */
+/** The confirmation of an action, which takes the focus. */
 function Question(props: {
   readonly action: Action;
   readonly isBusy: boolean;

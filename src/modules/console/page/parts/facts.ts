@@ -1,4 +1,4 @@
-/** Names and values beside each other, and other small pieces that many pages have. */
+/** Lists of names and values, and other small components that many pages use. */
 import type { TrafficDetail } from "../../answers.ts";
 import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -12,7 +12,7 @@ import {
   wholeMomentText,
 } from "../text.ts";
 
-/** One name with its value; without one the line is left out. */
+/** A name with its value; the line is left out if there is none. */
 export type Fact = readonly [name: string, value: ComponentChildren | undefined];
 
 /** A list of facts. */
@@ -25,10 +25,10 @@ export function Facts(props: { readonly facts: readonly Fact[] }): VNode {
   </dl>`;
 }
 
-/** Longer texts are shown in a few lines where they stand in a table; the whole is there. */
+/** Longer texts in a table are clipped to a few lines; the title has the whole. */
 const MUCH = 160;
 
-/** A stranger's text: isolated, so that it cannot turn what stands beside it. */
+/** Text from a stranger, isolated so that it cannot reorder the text beside it. */
 export function Stranger(props: { readonly text: unknown }): VNode {
   const text = visible(props.text);
   return text.length > MUCH
@@ -36,12 +36,12 @@ export function Stranger(props: { readonly text: unknown }): VNode {
     : html`<bdi>${text}</bdi>`;
 }
 
-/** A moment; the exact one, its zone and its distance can be read. */
+/** A time; the title has the exact time, its zone and its distance. */
 export function Moment(props: {
   readonly at: string | null | undefined;
-  /** The zone and the distance stand beside it. */
+  /** True to show the zone and the distance as well. */
   readonly isWhole?: boolean;
-  /** It stands in a narrow column. */
+  /** True in a narrow column. */
   readonly isShort?: boolean;
 }): VNode {
   const { at, isWhole = false, isShort = false } = props;
@@ -51,13 +51,13 @@ export function Moment(props: {
   return html`<time datetime=${at} title=${whole}>${isWhole ? whole.replace(/ \([^(]*\)$/, "") : isShort ? shortMomentText(at) : momentText(at)}</time>`;
 }
 
-/** The time until a moment, as it passes. */
+/** The remaining time until a moment, updated every second. */
 export function Until(props: { readonly at: string | null | undefined }): VNode {
   useSeconds(true);
   return html`<span>${untilText(props.at)}</span>`;
 }
 
-/** Draws a part of the page anew with every second, if it tells a distance in time. */
+/** Redraws the component every second if it shows a distance in time. */
 function useSeconds(tells: boolean): void {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -67,13 +67,13 @@ function useSeconds(tells: boolean): void {
   }, [tells]);
 }
 
-/** A JSON value as it is, in a box that scrolls. */
+/** A JSON value in a scrolling box. */
 export function Json(props: { readonly value: unknown; readonly label: string }): VNode {
   const { value, label } = props;
   return html`<pre class="code" tabindex="0" role="region" aria-label=${label}>${jsonText(value)}</pre>`;
 }
 
-/** An agent by its name, which leads to its page. */
+/** An agent's name, linked to its page. */
 export function AgentLink(props: {
   readonly id: string | null;
   readonly name?: string | null | undefined;
@@ -85,7 +85,7 @@ export function AgentLink(props: {
   return html`<a href=${address("agents", id)} title=${visible(id)}>${shown}</a>`;
 }
 
-/** A code that is longer than a line: whole, breaking anywhere. */
+/** A long code, shown whole and breakable anywhere. */
 export function LongId(props: { readonly id: string | null | undefined }): VNode {
   const text = visible(props.id ?? "–");
   return text.length > MUCH
@@ -106,10 +106,10 @@ function wordsOf(tone: string, words: string): readonly (readonly [string, strin
   return words.split(" ").map((word) => [word, tone]);
 }
 
-/** Longer words may be cut off where there is no room for them. */
+/** A longer word gets a title, since narrow columns may cut it off. */
 const MUCH_WORD = 24;
 
-/** The badge of a word. */
+/** A badge with a word. */
 export function Badge(props: { readonly word: string }): VNode {
   const { word } = props;
   const tone = TONES.get(word) ?? "";
@@ -117,18 +117,18 @@ export function Badge(props: { readonly word: string }): VNode {
   return html`<span class=${`badge ${tone}`} title=${text.length > MUCH_WORD ? text : undefined}>${text}</span>`;
 }
 
-/** The badge of a response's status. */
+/** A badge with a response status. */
 export function StatusBadge(props: { readonly status: number }): VNode {
   const { status } = props;
   const tone = status < 260 ? "good" : status < 400 ? "wait" : "bad";
   return html`<span class=${`badge ${tone}`}>${String(status)}</span>`;
 }
 
-/** The gates in their order. */
+/** The gates in order. */
 export function Gates(props: {
   readonly gates: TrafficDetail["gates"];
   readonly status: number;
-  /** The code of the refusal. */
+  /** The code of the refusal, if there is one. */
   readonly code: string | null;
 }): VNode {
   const { gates, status, code } = props;

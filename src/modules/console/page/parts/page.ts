@@ -1,12 +1,12 @@
-/** The frame of every page: its heading, what stands there while there is nothing to show, and news. */
+/** The frame of every page: heading, placeholder while there is no data, and notices. */
 import { type Answer, type ApiError, useApi } from "../api.ts";
 import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { visible } from "../text.ts";
 
-/** A page with its heading, which a change of the page moves the focus to. */
+/** A page with its heading, which gets the focus after navigation. */
 export function Page(props: {
   readonly name: string;
-  /** Beside the heading. */
+  /** Content beside the heading. */
   readonly aside?: ComponentChildren;
   readonly children?: ComponentChildren;
 }): VNode {
@@ -17,10 +17,10 @@ export function Page(props: {
     ${props.children}`;
 }
 
-/** In the place of an answer that is not here: on its way, missing, or refused. */
+/** Placeholder for data that is loading, missing or refused. */
 export function Pending(props: {
   readonly error?: ApiError | undefined;
-  /** The kind of thing that was asked for. */
+  /** The kind of thing that was requested. */
   readonly thing?: string;
   readonly reload?: () => void;
 }): VNode {
@@ -33,7 +33,7 @@ export function Pending(props: {
   </div>`;
 }
 
-/** An answer as a piece of the page, once it is here; above it, why there is no newer one. */
+/** Shows data once loaded; a failed reload is reported above it. */
 export function loaded<T>(
   { data, error, reload }: Answer<T>,
   view: (data: T, reload: () => void) => VNode,
@@ -44,7 +44,7 @@ export function loaded<T>(
   return html`${error !== undefined && pending}${view(data, reload)}`;
 }
 
-/** The page of one thing or of all of a kind: a heading, a way back and a view of the answer. */
+/** The page of one thing or of a list: heading, link back, and a view of the data. */
 export function answerPage<T>(
   name: string,
   path: string,
@@ -55,7 +55,7 @@ export function answerPage<T>(
     ${loaded(useApi<T>(path), view, thing)}<//>`;
 }
 
-/** A section with a heading of its own. */
+/** A section with its own heading. */
 export function Section(props: {
   readonly title: string;
   readonly aside?: ComponentChildren;
@@ -74,12 +74,12 @@ interface Said {
 
 const NEWS = "console:said";
 
-/** Says how something went. */
+/** Shows a notice about the result of an action. */
 export function say(text: string, isFault = false): void {
   dispatchEvent(new CustomEvent<Said>(NEWS, { detail: { text, isFault } }));
 }
 
-/** The place where it stands; one on the whole page. */
+/** The place of notices; there is one on the page. */
 export function Notice(): VNode {
   const [said, setSaid] = useState<Said | undefined>(undefined);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Tables of rows: whole ones, whose rows are cards on a telephone, and long ones of what can be seen. */
+/** Tables: whole ones, whose rows become cards on a telephone, and long ones that render only visible rows. */
 import {
   type ComponentChildren,
   html,
@@ -10,25 +10,25 @@ import {
 } from "../preact.ts";
 import { countText, visible } from "../text.ts";
 
-/** One column; `number` stands to the right, `optional` gives way on a narrow screen. */
+/** One column; `number` is right-aligned, `optional` is hidden on a narrow screen. */
 export type Column<T> = readonly [
   title: string,
   cell: (row: T) => ComponentChildren,
   kind?: "number" | "optional",
 ];
 
-/** A browser takes seconds to lay out ten thousand rows, and nobody reads them. */
+/** Rows shown at first: a browser takes seconds to lay out ten thousand, and nobody reads them. */
 const STEP = 200;
 
-/** The rows under their headings; the first column heads its row. Of very many, some: others are looked for. */
+/** Rows under headings; the first column heads its row. A long table shows some rows and a search field. */
 export function Table<T>(props: {
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** The name of a row, where it is made of several of its values. */
+  /** The searchable name of a row, if it combines several values. */
   readonly nameOf?: (row: T) => string;
-  /** In the place of no rows. */
+  /** The text if there are no rows. */
   readonly empty: string;
 }): VNode {
   const { label, columns, rows, keyOf, nameOf, empty } = props;
@@ -58,7 +58,7 @@ export function Table<T>(props: {
   }`;
 }
 
-/** Tells whether a row has the text in its name or one of its values, in any case, as it is or as it is shown. */
+/** Matches rows whose name or a value contains the text, in any case, either raw or as shown. */
 function hasText<T>(text: string, nameOf?: (row: T) => string): (row: T) => boolean {
   const wanted = text.toLowerCase();
   const has = (one: string): boolean => one.toLowerCase().includes(wanted);
@@ -71,7 +71,7 @@ function hasText<T>(text: string, nameOf?: (row: T) => string): (row: T) => bool
   };
 }
 
-/** The texts of a value, with the names of members. */
+/** Returns the texts in a value, including member names. */
 function textsIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(textsIn);
   if (typeof value !== "object" || value === null) return [String(value)];
@@ -85,7 +85,7 @@ function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
       : html`<td class=${kind} data-title=${title}><div>${cell(row)}</div></td>`;
 }
 
-/** One column of the list; its class has its width. */
+/** One column of a long table; its class sets the width. */
 export type ListColumn<T> = readonly [
   title: string,
   name: string,
@@ -96,28 +96,27 @@ interface ListProps<T> {
   readonly label: string;
   readonly columns: readonly ListColumn<T>[];
   readonly rows: readonly T[];
-  /** Names a row, wherever it stands. */
+  /** The identity of a row, independent of its position. */
   readonly keyOf: (row: T) => number;
   readonly empty: string;
-  /** The content of a row that is none of the columns'; undefined for a row like all others. */
+  /** Content that spans a row in place of the columns; undefined for an ordinary row. */
   readonly whole?: (row: T) => ComponentChildren | undefined;
-  /** Called when the end of the list is near. */
+  /** Called near the end of the list. */
   readonly onEnd?: () => void;
 }
 
 const ROW_HEIGHT = 44;
-/** Rows beyond what can be seen, for the next turn of the wheel. */
+/** Rows rendered beyond the visible ones, for the next turn of the wheel. */
 const SPARE_ROWS = 16;
-/** Rows that are drawn anew together. */
+/** Rows by which the rendered window moves. */
 const STEP_ROWS = 8;
-/** More rows are asked for while so many are left. */
+/** Remaining rows at which more are requested. */
 const AHEAD = 100;
 
 /**
- * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
- * that a place in the list is a multiplication. An element is one row's as long as it is there, and what
- * somebody has scrolled to stays where it is: rows may come above it at any time. Assistive technology is
- * told how many there are.
+ * A table of very many rows that renders only the visible ones. Rows have one height, so a position is a
+ * multiplication. An element belongs to one row while it exists, and the scroll position follows its row: rows may be
+ * added above at any time. Assistive technology gets the total count.
  */
 export function VirtualList<T>(props: ListProps<T>): VNode {
   const { label, columns, rows, keyOf, empty, onEnd, whole } = props;
@@ -161,7 +160,7 @@ function rowOf(cells: readonly VNode[], index: number, key: number): VNode {
   return html`<div key=${key} role="row" aria-rowindex=${index + 2} class="list-row" style=${style}>${cells}</div>`;
 }
 
-/** The rows that can be seen, by how far the box is scrolled. */
+/** The rendered rows, by the scroll position of the box. */
 function useWindow<T>(rows: readonly T[], keyOf: (row: T) => number) {
   const { length } = rows;
   const box = useRef<HTMLElement | null>(null);
@@ -175,9 +174,9 @@ function useWindow<T>(rows: readonly T[], keyOf: (row: T) => number) {
   }, [length === 0]);
   const first = Math.max(0, top - SPARE_ROWS);
   const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS + STEP_ROWS;
-  /** The first row in sight, and its place; undefined at the top, where all that comes is seen. */
+  /** The first visible row and its index; undefined at the top, where new rows stay visible. */
   const seen = useRef<{ readonly key: number; readonly at: number } | undefined>(undefined);
-  // A scroll within one step changes no state, and draws nothing.
+  // Scrolling within one step changes no state, and redraws nothing.
   const onScroll = (): void => {
     const pixels = box.current?.scrollTop ?? 0;
     const at = Math.floor(pixels / ROW_HEIGHT);
@@ -196,7 +195,7 @@ function useWindow<T>(rows: readonly T[], keyOf: (row: T) => number) {
   return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
 }
 
-/** The first row of the step that a place in the list is in. */
+/** The first row of the step at a scroll position. */
 function stepOf(pixels: number): number {
   return Math.floor(pixels / ROW_HEIGHT / STEP_ROWS) * STEP_ROWS;
 }

@@ -1,23 +1,23 @@
-/** Takes a record apart, and finds out its hash and who signed it.   docs/attribution.md */
+/** Decodes a record, computes its hash and verifies its signature.   docs/attribution.md */
 
-/** A pinned key, ready to verify with. */
+/** A pinned key, imported for verification. */
 export interface ImportedKey {
   readonly kid: string;
   readonly key: CryptoKey;
 }
 
-/** The names that Ed25519 has in a header. */
+/** Names of Ed25519 in a JWS header. */
 export const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
 
-/** A record with what takes long to find out about it. */
+/** A decoded record with the results of the slow checks. */
 export interface Examined {
   readonly hash: string;
   readonly record: DecodedRecord | undefined;
-  /** Signed with one of the pinned keys. */
+  /** True if one of the pinned keys signed it. */
   readonly isSigned: boolean;
 }
 
-/** Examines a record under the pinned keys. */
+/** Examines a record with the pinned keys. */
 export async function examine(keys: readonly ImportedKey[], jws: string): Promise<Examined> {
   const octets = utf8(jws);
   const hash = sha256(octets);
@@ -31,7 +31,7 @@ export async function examine(keys: readonly ImportedKey[], jws: string): Promis
   return { hash: await hash, record, isSigned: found };
 }
 
-/** The keys that a record may be signed with. */
+/** Returns the keys that may have signed a record. */
 export function candidatesFor(
   { header }: DecodedRecord,
   keys: readonly ImportedKey[],
@@ -40,7 +40,7 @@ export function candidatesFor(
   return keys.filter(({ kid }) => header["kid"] === undefined || header["kid"] === kid);
 }
 
-/** What is signed is the beginning of the record. */
+/** Verifies the signature, which covers the record up to its last dot. */
 function isSigned(
   { signature, inputLength }: DecodedRecord,
   octets: Uint8Array<ArrayBuffer>,
@@ -49,7 +49,7 @@ function isSigned(
   return crypto.subtle.verify("Ed25519", key, signature, octets.subarray(0, inputLength));
 }
 
-/** Makes a pinned key ready. */
+/** Imports a pinned key. */
 export async function importKey({
   kid,
   x,
@@ -63,11 +63,11 @@ export async function importKey({
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A record whose signature was not looked at yet. */
+/** A decoded record, not yet verified. */
 export interface DecodedRecord {
   readonly header: Members;
   readonly payload: Members;
-  /** So many octets from the beginning on are signed. */
+  /** Length in octets of the signed part, from the start. */
   readonly inputLength: number;
   readonly signature: Uint8Array<ArrayBuffer>;
 }
@@ -75,7 +75,7 @@ export interface DecodedRecord {
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
 
-/** The parts of a record; undefined for anything else. */
+/** Decodes a record; undefined if it is malformed. */
 function decodeRecord(jws: string): DecodedRecord | undefined {
   const [, head = "", body = "", end = ""] = COMPACT.exec(jws) ?? [];
   const header = decodeObject(head);
@@ -85,7 +85,7 @@ function decodeRecord(jws: string): DecodedRecord | undefined {
   return { header, payload, inputLength: head.length + 1 + body.length, signature };
 }
 
-/** Reads the claims of a record without verifying its signature; undefined for anything else. */
+/** Returns the claims of a record without verifying its signature; undefined if it is malformed. */
 export function payloadOf(jws: string): Members | undefined {
   const [, , body = ""] = COMPACT.exec(jws) ?? [];
   return decodeObject(body);
@@ -107,7 +107,7 @@ const BASE64URL = /^[A-Za-z0-9_-]*$/;
 const ENCODER = new TextEncoder();
 const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
 
-/** The octets of a base64url text; undefined for another text. */
+/** Decodes base64url; undefined if the text is malformed. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!BASE64URL.test(text)) return undefined;
   try {
@@ -120,7 +120,7 @@ export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined
   }
 }
 
-/** SHA-256 in lower-case hex. */
+/** SHA-256 as lower-case hex. */
 export async function sha256(octets: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
   let hex = "";

@@ -1,4 +1,4 @@
-/** The server's signing keys beside those that are pinned in this browser. */
+/** The server's signing keys, and the keys pinned in this browser. */
 import type { ServerKey } from "../../answers.ts";
 import { type ApiError, session, useApi } from "../api.ts";
 import { Moment } from "../parts/facts.ts";
@@ -7,10 +7,10 @@ import { html, useEffect, useState, type VNode } from "../preact.ts";
 import { visible } from "../text.ts";
 import { fromBase64url, sha256 } from "./examine-record.ts";
 
-/** The keys, and ways to change the pins. */
+/** The keys, and functions that change the pins. */
 export interface Keys {
   readonly pins: readonly PinnedKey[];
-  /** Keys of the server that are not pinned; undefined until they are known. */
+  /** Server keys that are not pinned; undefined while loading. */
   readonly offered: readonly PinnedKey[] | undefined;
   readonly error: ApiError | undefined;
   readonly pin: (key: PinnedKey) => void;
@@ -19,7 +19,7 @@ export interface Keys {
 
 const CHANGED = "console:pins";
 
-/** The keys; every part of the page sees a change at once. */
+/** Returns the keys; every component sees a change at once. */
 export function useKeys(): Keys {
   const serverId = session().server_id;
   const { data, error } = useApi<{ readonly keys: readonly ServerKey[] }>("/api/keys");
@@ -50,7 +50,7 @@ export function useKeys(): Keys {
   };
 }
 
-/** The keys, with the question whether to trust those that are new. */
+/** The keys, with the question whether to trust new ones. */
 export function KeyPanel({ keys }: { readonly keys: Keys }): VNode {
   if (keys.offered === undefined) return html`<${Pending} error=${keys.error} />`;
   return html`<div class="keys">
@@ -106,15 +106,15 @@ export interface PinnedKey {
 const KEY_OCTETS = 32;
 
 /**
- * The keys that a person pinned in this browser, for each server. They stand in the browser's own
- * storage: the daemon cannot exchange them. The fingerprint is computed here, from the key itself.
+ * Reads the keys that a person pinned in this browser for a server. The daemon cannot replace them, since they are in
+ * the browser's own storage; the fingerprint is computed here, from the key itself.
  */
 function readPins(serverId: string): readonly PinnedKey[] {
   const kept = readKept("pins", serverId);
   return Array.isArray(kept) ? kept.filter(isPin) : [];
 }
 
-/** The value that this browser keeps of a server; undefined: none, or no JSON. */
+/** Reads a value stored in this browser for a server; undefined if there is none, or no JSON. */
 export function readKept(name: "pins" | "heads", serverId: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(`agtpd.${name}.${serverId}`) ?? "");
@@ -123,12 +123,12 @@ export function readKept(name: "pins" | "heads", serverId: string): unknown {
   }
 }
 
-/** Keeps a value in this browser. */
+/** Stores a value in this browser. */
 export function keep(name: "pins" | "heads", serverId: string, value: object): void {
   localStorage.setItem(`agtpd.${name}.${serverId}`, JSON.stringify(value));
 }
 
-/** A key as it would be pinned; undefined for one that is no Ed25519 key. */
+/** Converts a server key to a pin; undefined if it is not an Ed25519 key. */
 async function pinOf({ jwk }: ServerKey): Promise<PinnedKey | undefined> {
   const octets = jwk.kty === "OKP" && jwk.crv === "Ed25519" ? fromBase64url(jwk.x) : undefined;
   if (octets?.length !== KEY_OCTETS) return undefined;

@@ -1,16 +1,16 @@
-/** The records of one chain as the page lists them: page after page, from the newest back. */
+/** The records of one chain for a list, page by page from the newest back. */
 import type { ChainPage } from "../../answers.ts";
 import { type ApiError, asApiError, get } from "../api.ts";
 import { useCallback, useEffect, useRef, useState } from "../preact.ts";
 import { address } from "../router.ts";
 import { payloadOf } from "./examine-record.ts";
 
-/** A record in the list, as it says of itself; a hundred thousand of them have to fit. */
+/** A record in the list, by its own claims; a list must hold a hundred thousand of them. */
 export interface ListedRecord {
-  /** Its place, from the newest, which is 0. */
+  /** Position from the newest, which is 0. */
   readonly place: number;
   readonly auditId: string;
-  /** The record is not in the journal: behind it stands what the journal has all the same. */
+  /** True if the journal lacks the record; later rows are older records that it still has. */
   readonly isMissing?: true;
   readonly issuedAt: string | null;
   readonly method: unknown;
@@ -18,27 +18,27 @@ export interface ListedRecord {
   readonly status: unknown;
 }
 
-/** The list so far. */
+/** The list loaded so far. */
 interface ListedChain {
   readonly records: readonly ListedRecord[] | undefined;
   readonly error: ApiError | undefined;
-  /** The record behind the last one, which retention took away. */
+  /** The record after the last one, if retention removed it. */
   readonly cut: ChainPage["cut"];
-  /** The agent's name, where it is known. */
+  /** The agent's name, if known. */
   readonly name: string | null;
-  /** Asks for older ones, if there are any. */
+  /** Requests older records, if there are any. */
   readonly more: () => void;
-  /** Takes what somebody else has asked for, as far as it goes on where the list ends. */
+  /** Appends a page that another component fetched, if it continues the list. */
   readonly take: (page: ChainPage) => void;
 }
 
-/** Where a page begins: at a record, or behind a gap at the newest record before another one. */
+/** The start of a page: a record, or, after a gap, the newest record older than another one. */
 interface PageStart {
   readonly from?: string;
   readonly behind?: string;
 }
 
-/** Follows a chain back as far as it is asked to. */
+/** Follows a chain back as far as requested. */
 export function useChain(agentId: string): ListedChain {
   const [records, setRecords] = useState<readonly ListedRecord[] | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
@@ -73,7 +73,7 @@ export function useChain(agentId: string): ListedChain {
     isAsking.current = true;
     fetchChain(agentId, start)
       .then((page) => {
-        // Somebody else may have brought it meanwhile.
+        // Another component may have fetched the page meanwhile.
         if (way.current.next !== start) return take(page);
         way.current.goOn(page);
         append(page, page.records);
@@ -87,14 +87,14 @@ export function useChain(agentId: string): ListedChain {
   return { records, error, cut, name, more, take };
 }
 
-/** The way through a chain, page by page and over its gaps. */
+/** Position in a chain, which moves page by page and across gaps. */
 export class ChainWay {
   #next: PageStart | undefined = {};
   #last: string | undefined;
-  /** A journal that somebody changed may lead back to a gap; it is crossed once. */
+  /** Gaps already crossed, since a tampered journal may lead back to one. */
   readonly #crossed = new Set<string>();
 
-  /** The next page; undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   get next(): PageStart | undefined {
     return this.#next;
   }
@@ -111,7 +111,7 @@ export class ChainWay {
   }
 }
 
-/** One page of a chain, of so many records. */
+/** Fetches one page of a chain with `count` records. */
 export function fetchChain(agentId: string, start: PageStart, count = 200): Promise<ChainPage> {
   const query = new URLSearchParams({ count: String(count), ...start });
   return get<ChainPage>(`/api${address("records", agentId)}?${query}`);

@@ -1,7 +1,7 @@
 /**
- * Walks an agent's chain from its head to the first record ever, in the browser, and says where it
- * breaks: hashes, signatures under the pinned keys, names of the agent, links and times. The rules are
- * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
+ * Verifies an agent's chain in the browser, from its head to the first record ever: hashes, signatures under the
+ * pinned keys, agent names, links and times. The rules are those of `agtp-keys verify --chain`. The daemon's
+ * statements about a record are never taken as proof.
  */
 import type { ChainPage } from "../../answers.ts";
 import {
@@ -25,20 +25,20 @@ interface ChainSource {
   readonly agentId: string;
   readonly keys: readonly PinnedKey[];
   readonly trustedHead?: SeenRecord | undefined;
-  /** A page of records, from this one back; from the head without one. */
+  /** Fetches a page of records, from this one back; from the head if undefined. */
   fetch(from: string | undefined): Promise<ChainPage>;
   /** Called after each page. */
   onProgress?(records: number): void;
 }
 
 export interface ChainReport {
-  /** The number of records that held. */
+  /** The number of valid records. */
   readonly records: number;
   readonly head: string | null;
-  /** The newest record, where it held. */
+  /** The newest record, if it was valid. */
   readonly newest?: SeenRecord | undefined;
   readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
-  /** The record at which the walk ended since the daemon says that retention took it away. */
+  /** The record at which the walk ended, since retention removed it according to the daemon. */
   readonly cut?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ interface Walk {
   readonly source: ChainSource;
   readonly keys: readonly ImportedKey[];
   records: number;
-  /** The Audit-ID that the next record has to have. */
+  /** The Audit-ID that the next record must have. */
   wanted: string;
   newest: SeenRecord | undefined;
   newer: SeenRecord | undefined;
@@ -57,7 +57,7 @@ interface Walk {
 const NO_AUDIT_ID = "0".repeat(64);
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
-/** The sentence of a report. */
+/** Describes a report in a sentence. */
 export function reportText({ records, broken, cut }: ChainReport): string {
   if (broken === undefined && cut !== undefined) {
     return `Chain verified: ${records} records; those before were taken away, as the daemon says`;
@@ -66,7 +66,7 @@ export function reportText({ records, broken, cut }: ChainReport): string {
   return `Chain broken at ${broken.auditId}: ${broken.reason}`;
 }
 
-/** Walks a chain. Rejects only when the daemon cannot be asked, or without Ed25519 in the browser. */
+/** Verifies a chain. Rejects only if the daemon cannot be reached, or the browser lacks Ed25519. */
 export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   const first = await source.fetch(undefined);
   const { head } = first;
@@ -94,7 +94,7 @@ type ChainBreak = NonNullable<ChainReport["broken"]>;
 async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | undefined> {
   for (let page = first; ; ) {
     const before = walk.records;
-    // Asked for while this one is checked; what it must begin with, the check decides.
+    // Fetched while this page is checked; the check decides which record it must begin with.
     const following = page.next === null ? undefined : walk.source.fetch(page.next);
     following?.catch(() => undefined);
     const fault = await walkPage(walk, page);
@@ -106,7 +106,7 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
       walk.isTrusted ||= isBeforeCut(walk);
       return undefined;
     }
-    // Without a record that is asked for, its place is empty.
+    // A page without progress lacks the record that was asked for.
     if (walk.records === before) return breakAt(walk.wanted, missing(walk));
     const isNext = page.next === walk.wanted && following !== undefined;
     page = await (isNext ? following : walk.source.fetch(walk.wanted));
@@ -114,7 +114,7 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
 }
 
 async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undefined> {
-  // All at once: the browser has more than one thread for it.
+  // In parallel, since Web Crypto uses several threads.
   const examined = await Promise.all(page.records.map(({ jws }) => examine(walk.keys, jws)));
   for (const one of examined) {
     if (walk.wanted === NO_AUDIT_ID) return undefined;
@@ -124,7 +124,7 @@ async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undef
   return undefined;
 }
 
-/** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
+/** Checks the next record and moves on to its predecessor, or returns the reason why not. */
 function checkRecord(walk: Walk, examined: Examined): string | undefined {
   const at = walk.wanted;
   const { hash, record } = examined;
@@ -141,14 +141,14 @@ function checkRecord(walk: Walk, examined: Examined): string | undefined {
   return undefined;
 }
 
-/** The reason for which a record's signature proves nothing; undefined where it does, or another vouches for it. */
+/** Returns the fault of a record's signature; undefined if it is valid, or a newer record vouches for it. */
 function signatureFault(walk: Walk, record: DecodedRecord, examined: Examined): string | undefined {
   const { alg, kid } = record.header;
-  // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
+  // RFC 7515 §4.1.11: an unknown critical member must not be ignored.
   if ("crit" in record.header) return "has a critical header member that is not understood";
   if (alg === "none") {
     if (record.signature.length > 0) return 'has a signature, though its alg is "none"';
-    // Behind a signed record every other is vouched for by its hash.
+    // Behind a signed record, each older one is vouched for by its hash.
     if (walk.newer !== undefined) return undefined;
     return "is the newest and not signed, so that no key vouches for it";
   }
@@ -174,7 +174,7 @@ function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): stri
   return undefined;
 }
 
-/** Retention takes the oldest: a record that is not older than what it left was not taken by it. */
+/** True if retention can have removed the remembered record, which is then older than every record that is left. */
 function isBeforeCut({ source: { trustedHead }, newer, cut }: Walk): boolean {
   if (trustedHead === undefined || trustedHead.auditId === cut) return true;
   return newer !== undefined && Date.parse(trustedHead.issuedAt) < Date.parse(newer.issuedAt);
@@ -184,7 +184,7 @@ function truncationOf({ isTrusted, source }: Walk): ChainBreak | undefined {
   return isTrusted ? undefined : truncation(source.trustedHead);
 }
 
-/** The break of a chain that lacks a record which this browser has seen in it. */
+/** Reports a chain that lacks a record which this browser has seen in it. */
 function truncation(trustedHead: SeenRecord | undefined): ChainBreak | undefined {
   if (trustedHead === undefined) return undefined;
   return breakAt(trustedHead.auditId, "was in the chain and is not any more: the chain was cut");

@@ -1,4 +1,4 @@
-/** The button that verifies a chain in this browser, what came of it, and the export. */
+/** The button that verifies a chain in this browser, the result, and the export. */
 import type { ChainPage } from "../../answers.ts";
 import { asApiError, session } from "../api.ts";
 import { isObject } from "../parts/call-view.ts";
@@ -14,22 +14,22 @@ type Outcome =
   | { readonly kind: "failed"; readonly text: string }
   | { readonly kind: "done"; readonly report: ChainReport };
 
-/** Records that are asked for at a time by who wants them all. */
+/** Records per page when all are fetched. */
 const MOST = 1_000;
 
 /** Verifies and exports one chain. */
 export function VerifyPanel(props: {
   readonly agentId: string;
   readonly keys: Keys;
-  /** Hears of every page that was asked for. */
+  /** Called with every fetched page. */
   readonly onPage: (page: ChainPage) => void;
-  /** Hears what came of it. */
+  /** Called with the result. */
   readonly onReport: (report: ChainReport) => void;
 }): VNode {
   const { agentId, keys, onPage, onReport } = props;
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
   const isBusy = outcome?.kind === "under-way";
-  // Once a key is pinned, this is what it was pinned for.
+  // Pinning a key moves the focus to the button, since verifying is the reason to pin it.
   const button = useRef<HTMLElement | null>(null);
   const pinned = useRef(keys.pins.length);
   useEffect(() => {
@@ -103,7 +103,7 @@ async function save(agentId: string): Promise<void> {
   }
 }
 
-/** A chain as `agtp-keys verify` reads it: all records that the daemon still has, one a line, the oldest first. */
+/** Writes a chain for `agtp-keys verify`: every record that the daemon still has, one per line, oldest first. */
 async function chainFile(agentId: string): Promise<Blob> {
   const lines: string[] = [];
   const way = new ChainWay();
@@ -126,8 +126,8 @@ function saveFile(name: string, content: Blob): void {
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /**
- * The newest record of a chain that was verified in this browser; undefined where none was yet. A chain
- * that was cut is still a chain; only who remembers a record of it sees that it is gone.
+ * Returns the newest record of a chain verified earlier in this browser, if there is one. A truncated chain is still
+ * valid; only a remembered record shows that its end is gone.
  */
 function knownHead(serverId: string, agentId: string): SeenRecord | undefined {
   const kept = readHeads(serverId)[agentId];
@@ -136,7 +136,7 @@ function knownHead(serverId: string, agentId: string): SeenRecord | undefined {
   return isWhole && typeof issuedAt === "string" ? { auditId, issuedAt } : undefined;
 }
 
-/** Remembers the newest record of a chain that holds. */
+/** Stores the newest record of a valid chain. */
 function rememberHead(serverId: string, agentId: string, head: SeenRecord): void {
   keep("heads", serverId, { ...readHeads(serverId), [agentId]: head });
 }
