@@ -1,7 +1,7 @@
 /**
- * Tasks that arrive from a peer: the token in the request says which agent hands on, and the peer
- * vouches for it. Looked at before the gates, and only where a request brings a token. 551 with the
- * link that does not hold · 262 for scopes that the peer may not bring.   AGTP "DELEGATE"
+ * Admits tasks that arrive from a peer: the request's token names the delegating agent, and the peer vouches for it.
+ * Tokens are checked before the gates, only in requests that carry one. 551 with the failing link · 262 for scopes
+ * that the peer may not use.   AGTP "DELEGATE"
  */
 
 import { given, type JsonRecord } from "../../base/json-value.ts";
@@ -24,15 +24,15 @@ interface ArrivalRules extends ChainRules {
 }
 
 const MARK = Buffer.from('"delegation_token"');
-/** A token is remembered a little longer than clocks can differ. */
+/** How long a taken token is remembered past its deadline: more than clocks may differ. */
 const REMEMBERED_MS = 60_000;
 
-/** Reads the tokens of requests. */
+/** Reads the delegation tokens of requests. */
 export function createArrivals(rules: ArrivalRules): DelegationReader {
   return {
     read: (request) => {
       const { method, body } = request;
-      // A name with escapes in it is not one that a peer writes, and is refused by the handler.
+      // Peers do not escape this name; the handler refuses a request that does.
       if (!Buffer.from(body.buffer, body.byteOffset, body.length).includes(MARK)) return undefined;
       const parsed = parseBody(body);
       if (parsed.kind === "invalid") return undefined;
@@ -79,7 +79,7 @@ function tokensOf(parameters: JsonRecord): readonly string[] | undefined {
   return tokens.every((one) => typeof one === "string") ? tokens : undefined;
 }
 
-/** A token is for one agent, to another, for one task. */
+/** Checks that the token is for this caller, target and task. */
 function checkRequest(
   chain: VerifiedChain,
   parameters: JsonRecord,
@@ -98,11 +98,11 @@ function checkRequest(
   return undefined;
 }
 
-/** 262: a peer brings no more than the operator lets it. */
+/** 262: the scopes must be among those that the operator accepts from the peer. */
 function checkPeer({ peers }: ArrivalRules, chain: VerifiedChain): Refusal | undefined {
   const { last } = chain;
   const peer = peers.findByServerId(last.issuer);
-  // A token that this server signed itself was for hops within it, and brings nothing in.
+  // A token that this server signed is for hops within it and brings no task in.
   if (peer === undefined) return broken("unknown-issuer", "the token is not from a peer", chain);
   const invalid = last.scopes.filter((scope) => !peer.accepted.covers(scope));
   return invalid.length === 0

@@ -1,7 +1,7 @@
 /**
- * Executes delegations that nobody waits for: each has its task done once, and its outcome delivered
- * to the inbox by NOTIFY, or to the endpoint that was named, in the caller's name and with its
- * authority. A delivery that fails for a reason that may pass is tried again.   AGTP "DELEGATE"
+ * Runs delegations that have a callback: performs each task once, then delivers the outcome to the inbox by NOTIFY or
+ * to the named endpoint, as the caller and with its authority. A delivery that fails transiently is retried.   AGTP
+ * "DELEGATE"
  */
 import { pause } from "../../base/back-off.ts";
 import { allowManyListeners } from "../../base/deadline.ts";
@@ -20,13 +20,13 @@ import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome, Perform } from "./register.ts";
 
-/** The parts that background work needs. */
+/** The dependencies of background work. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
   readonly runs: RecentRuns;
-  /** By delegation, the task of one that was begun in this process. */
+  /** Tasks that this process has accepted and not begun, by delegation id. */
   readonly tasks: Map<string, Perform>;
-  /** By delegation, an outcome that is not kept yet. */
+  /** Outcomes that the store has not taken yet, by delegation id. */
   readonly outcomes: Map<string, KeptOutcome>;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
@@ -37,7 +37,7 @@ export interface BackgroundOptions {
 const RETRY_MS = [1_000, 5_000, 30_000, 120_000] as const;
 
 export class Background implements RunExecutor {
-  /** The register bounds them. */
+  /** Unbounded here, since the register's quota bounds them. */
   readonly concurrent: number = Infinity;
   readonly #options: BackgroundOptions;
   readonly #ending = new AbortController();
@@ -45,22 +45,22 @@ export class Background implements RunExecutor {
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
-    // Everything under way listens to it, and stops doing so when it is done.
+    // Each running delegation adds a listener, and removes it when it is done.
     allowManyListeners(this.#ending.signal);
   }
 
-  /** Aborts when the deployment is not served any more. */
+  /** Aborts once the deployment is no longer served. */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** Does the task of one that is kept already. */
+  /** Queues the task of an already stored delegation. */
   run(delegation: KeptDelegation, perform: Perform): void {
     this.#options.tasks.set(delegation.id, perform);
     this.#options.register.enqueue(delegation);
   }
 
-  /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
+  /** Takes up undelivered delegations; a task that was running ends as interrupted, its outcome unknown. */
   start(): void {
     this.#stop = this.#options.register.executeBy(this, (left) => this.#takeUp(left));
   }
@@ -76,14 +76,14 @@ export class Background implements RunExecutor {
     }
   }
 
-  /** Gives up what is under way, and leaves the rest to the next start; resolves once that is kept. */
+  /** Aborts running delegations and leaves the rest to the next start; resolves once they have ended. */
   async close(): Promise<void> {
     this.#stop();
     this.#ending.abort();
     await this.#options.register.schedule.idle(this);
   }
 
-  /** Where the store cannot keep the outcome, it goes on from that. */
+  /** Performs and delivers a delegation; a repetition after a store failure continues from the held outcome. */
   async execute(id: string): Promise<void> {
     const { register } = this.#options;
     const isOurs = await register.claim(id);
@@ -103,7 +103,7 @@ export class Background implements RunExecutor {
     this.#options.outcomes.delete(id);
   }
 
-  /** The outcome that is kept, or has come and could not be; else its task is done, which is once. */
+  /** Returns the stored or held outcome; otherwise performs the task, which happens once. */
   async #outcomeOf(delegation: KeptDelegation): Promise<KeptOutcome> {
     const { id } = delegation;
     const { tasks, outcomes } = this.#options;
@@ -151,7 +151,7 @@ export class Background implements RunExecutor {
     };
   }
 
-  /** Tries until it is delivered, or is for the next start or another node to deliver, or never will be. */
+  /** Retries until delivery succeeds, fails for good, or passes to the next start or another node. */
   async #deliver(delegation: KeptDelegation, outcome: KeptOutcome): Promise<void> {
     const { register, log, findAgent } = this.#options;
     const { id, agentId } = delegation;
@@ -188,13 +188,13 @@ export class Background implements RunExecutor {
   ): Promise<number> {
     const { actAs, certificates } = this.#options;
     const { callback, shown } = delegation;
-    // News come to the inbox of an agent whatever became of its certificate.
+    // Delivery to the agent's inbox does not depend on its certificate.
     if (callback.kind === "endpoint" && isOneRevoked(shown, certificates)) return 401;
     const { status } = await actAs({
-      // Scopes that it had then and still has.
+      // Scopes that the agent had when it delegated and still has.
       caller: actingCaller(agent, commonScopes(agent.scopes, delegation.scopes)),
       ...messageFor(delegation, outcome),
-      // News of a task is not the task: it comes through while the task waits for a decision.
+      // The delivery is not part of the task, so it is not held up while the task waits for a decision.
       taskId: undefined,
       priorActions: outcome.priorActions,
       signal: this.signal,
@@ -203,12 +203,12 @@ export class Background implements RunExecutor {
   }
 }
 
-/** Refusals that the same message may not get another time. */
+/** Tells whether a refusal is transient. */
 function mayPass(status: number): boolean {
   return status === 429 || status === 500 || status === 503;
 }
 
-/** An inbox takes an id once: what is delivered again after a crash is not read twice. */
+/** Builds the message; its fixed `notification_id` keeps a redelivery after a crash from arriving twice. */
 function messageFor({ id, callback, agentId }: KeptDelegation, { body }: KeptOutcome) {
   if (callback.kind === "endpoint") {
     return { method: callback.method, target: callback.path, input: body };

@@ -1,7 +1,7 @@
 /**
- * The chain of tokens that a task arrives with: each link signed by a server that is known here and speaks for
- * the agent in it, each by the agent that the one before handed on to, each narrower, none twice. The first link that
- * does not hold is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
+ * Verifies the chain of tokens of an arriving task: each link is signed by a known server that speaks for its agent,
+ * comes from the agent that the previous link delegated to, and is narrower; no agent recurs. The first failing link
+ * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
 import { hash } from "node:crypto";
 import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
@@ -16,22 +16,22 @@ import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
 
 export interface ChainRules extends VouchingRules {
   readonly maxDepth: number;
-  /** The key of this server. */
+  /** The public key of this server. */
   readonly ownKey: Ed25519PublicKey | undefined;
   now(): number;
 }
 
 export interface VerifiedChain {
   readonly kind: "verified";
-  /** The oldest first. */
+  /** Oldest first. */
   readonly links: readonly DelegationLink[];
   /** The claims of the newest token. */
   readonly last: TokenClaims;
-  /** The governance zone of the first agent that handed on within one. */
+  /** The first governance zone that a link names. */
   readonly zone: string | undefined;
 }
 
-/** Verifies the tokens, the oldest first; one at least. */
+/** Verifies the tokens: oldest first, at least one. */
 export async function verifyTokens(
   tokens: readonly string[],
   rules: ChainRules,
@@ -69,7 +69,7 @@ export async function verifyTokens(
   return { kind: "verified", links, last, zone: zoneOf(claims) };
 }
 
-/** A server that knows nothing of zones says none: the first that is named holds. */
+/** The first zone that is named; a server without zones names none. */
 function zoneOf(claims: readonly TokenClaims[]): string | undefined {
   return claims.find(({ zone }) => zone !== undefined)?.zone;
 }
@@ -105,7 +105,7 @@ function checkLink(
       link,
     );
   }
-  // The server that the link before was for has signed this one, and resolves its own names.
+  // A target given by name is resolved by the signer of this link, so only Agent-IDs are compared.
   if (isAgentId(before.target) && before.target !== claims.subject) {
     return chainBroken(
       "subject",
@@ -128,7 +128,7 @@ function checkLink(
   return undefined;
 }
 
-/** A link in which a server speaks for an agent that is not its own. */
+/** Finds a link in which a server speaks for an agent that is not its own. */
 async function findForeign(
   claims: readonly TokenClaims[],
   rules: VouchingRules,
@@ -140,7 +140,7 @@ async function findForeign(
   return undefined;
 }
 
-/** An agent that hands on has not been handed to, and the other way round. */
+/** Finds a link to an agent that has already delegated the task. */
 function findLoop(claims: readonly TokenClaims[]): Refusal | undefined {
   const seen = new Set<string>();
   for (const [index, one] of claims.entries()) {
@@ -150,7 +150,7 @@ function findLoop(claims: readonly TokenClaims[]): Refusal | undefined {
   return undefined;
 }
 
-/** 551: the work would come back to an agent that has handed it on. */
+/** 551: the task would return to an agent that has delegated it. */
 export function looped(link: FailingLink): Refusal {
   return chainBroken("loop", "the task comes back to an agent that has handed it on", link);
 }
@@ -172,30 +172,29 @@ function asLink(
 }
 
 /**
- * Which agents a server may speak for: its own, and nobody else's. Its entry in the configuration lists
- * them, or else its manifest shows them; an agent of this server is never one of them, and neither is one
- * that another peer's entry lists.
+ * Rules for the agents that a server may speak for: only its own. Its `[[peers]]` entry lists them, or else its
+ * manifest; agents of this server and agents in another peer's entry are never among them.
  */
 export interface VouchingRules {
-  /** This server: the audience of the last link. */
+  /** This server's id, the audience of the last link. */
   readonly serverId: string;
   readonly peers: PeerDirectory;
-  /** Tells whether an agent is, or ever was, one of this server. */
+  /** True if an agent is, or ever was, one of this server. */
   isOwn(agentId: string): boolean;
-  /** The agents that a peer's manifest shows, name by Agent-ID; undefined where it cannot be had. */
+  /** Returns the names of the agents in a peer's manifest, by Agent-ID; undefined if the manifest is unavailable. */
   shownBy(peer: PeerServer): Promise<ReadonlyMap<string, string> | undefined>;
-  /** Tells whether this server has kept that record of that agent. */
+  /** True if this server's ledger has that record of that agent. */
   hasRecord(agentId: string, auditId: string): Promise<boolean>;
 }
 
-/** Why a server does not speak for an agent; undefined: it does. */
+/** Returns why a server may not speak for an agent, or undefined if it may. */
 async function findVouchingFault(
   rules: VouchingRules,
   issuer: string,
   agentId: string,
 ): Promise<string | undefined> {
   const { serverId, peers } = rules;
-  // Its own signature is its own word, which it gives for its own agents alone.
+  // This server signs for its own agents only.
   if (issuer === serverId) return undefined;
   const peer = peers.findByServerId(issuer);
   if (peer === undefined) return "its issuer is no peer of this server";
@@ -206,7 +205,7 @@ async function findVouchingFault(
     : findUnlisted(rules, peer, agentId);
 }
 
-/** Tells whether an action that a peer's record names may have been that agent's. */
+/** Tells whether a peer's record may name this action; an action of this server's own agent needs a record here. */
 export async function isCredible(
   { isOwn, hasRecord }: VouchingRules,
   peer: PeerServer,
@@ -215,14 +214,14 @@ export async function isCredible(
   return !isOwn(agentId) || peer.agents.includes(agentId) || hasRecord(agentId, auditId);
 }
 
-/** A peer that has neither a list nor an address is held against what others have alone. */
+/** Checks an agent that no entry lists; a peer with neither a list nor an address may speak for it. */
 async function findUnlisted(
   { shownBy }: VouchingRules,
   peer: PeerServer,
   agentId: string,
 ): Promise<string | undefined> {
   if (peer.agents.length === 0 && peer.address === undefined) return undefined;
-  // An Agent-ID that is not in a list of Agent-IDs is answered without asking anybody.
+  // A list of Agent-IDs alone is decisive, so no manifest is fetched.
   const named = peer.agents.filter((one) => !isAgentId(one));
   const isListed = peer.agents.length > 0;
   const unlisted = "the agent is none that the configuration lists for the peer";

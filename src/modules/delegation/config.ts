@@ -1,4 +1,4 @@
-/** `[delegation]` and `[[peers]]`: tasks that agents hand on.   AGTP "DELEGATE" */
+/** `[delegation]` and `[[peers]]`: delegation of tasks between agents and servers.   AGTP "DELEGATE" */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -15,13 +15,13 @@ import {
   word,
 } from "../../schema/section-field.ts";
 
-/** `[delegation]` */
+/** `[delegation]`, with every default filled in. */
 export interface DelegationConfig {
   readonly maxDepth: number;
   readonly maxSeconds: number;
 }
 
-/** One of `[[peers]]`. */
+/** One entry of `[[peers]]`. */
 export interface PeerConfig {
   readonly name: string;
   readonly serverId: string;
@@ -31,7 +31,7 @@ export interface PeerConfig {
   readonly scopes: readonly string[];
   readonly acceptScopes: readonly string[];
   readonly zone?: string;
-  /** Absolute paths. */
+  /** `ca`, `cert` and `key` are absolute paths. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;

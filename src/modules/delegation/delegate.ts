@@ -1,8 +1,7 @@
 /**
- * DELEGATE: hands a task on to another agent, hosted here or at a peer, with a strict subset of the
- * caller's scopes. 202 where the outcome goes to a callback · 262 a scope beyond · 403 not permitted
- * · 404 no such agent · 422 malformed · 457 out of the zone · 550 the delegate failed · 551 a link of
- * the chain does not hold.   AGTP "DELEGATE"
+ * DELEGATE: delegates a task to another agent, hosted here or at a peer, with a strict subset of the caller's scopes.
+ * 202 if the outcome goes to a callback · 262 excess scope · 403 not permitted · 404 no such agent · 422 malformed ·
+ * 457 out of the zone · 550 the delegate failed · 551 a link of the chain does not hold.   AGTP "DELEGATE"
  */
 import { makeAround } from "../../base/exact-numbers.ts";
 import { given, recordIn } from "../../base/json-value.ts";
@@ -28,14 +27,14 @@ import {
   readDelegation,
 } from "./request.ts";
 
-/** A task that is about to be done. */
+/** A task to perform. */
 export interface Performance {
   readonly hop: Hop;
   readonly request: DelegationRequest;
   readonly taskId: string | undefined;
-  /** The approval that the request brings for what is done. */
+  /** The approval that the request carries for the task's calls. */
   readonly escalationId: string | undefined;
-  /** The request, where it is not answered before. */
+  /** The waiting request; undefined if it is answered before the task ends. */
   readonly waitedForBy: CallSurroundings | undefined;
   readonly time: TaskTime;
 }
@@ -46,7 +45,7 @@ interface DelegateOptions {
   readonly register: DelegationRegister;
   readonly background: Pick<Background, "run" | "signal">;
   readonly callbacks: CallbackPlaces;
-  /** Does the task, here or at a peer. */
+  /** Performs the task, here or at a peer. */
   perform(performance: Performance): Promise<Outcome>;
 }
 
@@ -76,7 +75,7 @@ export function delegateHandler(options: DelegateOptions): RouteHandler {
   };
 }
 
-/** The caller waits, as long as it may. */
+/** Performs the task while the caller waits. */
 async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> {
   const { call, exchange, hop } = asked;
   const { runs } = options;
@@ -92,7 +91,7 @@ async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> 
   }
 }
 
-/** 202: it is kept before it is answered for, and its outcome goes to the callback. */
+/** 202: stores the delegation before answering; its outcome goes to the callback. */
 async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   const { call, exchange, request, hop } = asked;
   const { register, runs, background } = options;
@@ -124,7 +123,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback, poll }, 202);
 }
 
-/** Does the task, as long as somebody waits for it. */
+/** Performs the task until its deadline, or until `caller` aborts. */
 function perform(
   options: DelegateOptions,
   asked: Asked,
@@ -144,7 +143,7 @@ function runStart({ call, request, hop }: Asked): RunStart {
   return { kind: "delegate", action, target: nameOf(hop), taskId, principalId };
 }
 
-/** Undefined: it was a fault, of which the caller learns the id alone. */
+/** The end of a run; an undefined outcome is an internal fault, of which the caller learns only the id. */
 function endOf(outcome: Outcome | undefined): RunEnd {
   if (outcome === undefined) return { state: "failed", status: 500, code: undefined };
   if (outcome.kind === "completed") {

@@ -1,24 +1,24 @@
 /**
- * A request of EXECUTE: an action and its input, or a tool call of MCP, carried in AGTP with or without
- * its JSON-RPC frame. An action is a pair ("BOOK /rooms", or its two members), or a name: of a tool, of
- * an agent, of a floor method. 422 where that cannot be told · 400 `unsupported-content-type` for a
- * carried protocol that this server does not speak.   AGTP "EXECUTE", MCP "tools/call"
+ * A request of EXECUTE: an action with its input, or an MCP tool call carried with or without its JSON-RPC frame. An
+ * action is a pair ("BOOK /rooms", or its two members), or the name of a tool, an agent or a floor method. 422 if it
+ * cannot be read · 400 `unsupported-content-type` for an unsupported carried protocol.   AGTP "EXECUTE", MCP
+ * "tools/call"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { badRequest, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 
-/** An action, not looked up yet. */
+/** An unresolved action. */
 export type Action =
   | { readonly kind: "pair"; readonly method: string; readonly path: string }
   | { readonly kind: "name"; readonly name: string };
 
-/** Longer ones name nothing. */
+/** The longest action, in characters. */
 const MAX_ACTION_LENGTH = 2048;
 
 const PAIR = /^(\S+)[ \t]+(\/\S*)$/;
 
-/** The action, or what is wrong with it, in words. */
+/** Reads an action, or returns what is wrong with it. */
 export function readAction(value: unknown): Action | string {
   if (isRecord(value)) return readPair(value["method"], value["path"] ?? "/");
   if (typeof value !== "string") return 'must be an action like "BOOK /rooms", or its name';
@@ -44,7 +44,7 @@ function readPair(method: unknown, path: unknown): Action | string {
   return { kind: "pair", method, path };
 }
 
-/** As it is named in an answer and in a run. */
+/** The form of an action in answers and runs. */
 export function describeAction(action: Action): string {
   return action.kind === "pair" ? `${action.method} ${action.path}` : action.name;
 }
@@ -55,7 +55,7 @@ const MCP_TOOLS_CALL = "mcp.tools.call";
 interface McpCall {
   readonly tool: string;
   readonly arguments: JsonRecord;
-  /** The id of a message in JSON-RPC's frame. */
+  /** The id of the JSON-RPC frame, if there is one. */
   readonly id: string | number | undefined;
 }
 
@@ -64,13 +64,13 @@ interface CarriedFault {
   readonly message: string;
 }
 
-/** Tells whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
+/** Tells whether a content type is MCP's, such as `application/vnd.mcp.tools+json`. */
 function isMcpType(contentType: string | undefined): boolean {
   const [type = ""] = (contentType ?? "").split(";", 1);
   return /^application\/(?:vnd\.)?mcp(?:\.[a-z.]+)?\+json$/.test(type.trim().toLowerCase());
 }
 
-/** Reads a message; `name` and `arguments` are MCP's words, `tool` and `input` are taken for them. */
+/** Reads a message; `tool` and `input` are accepted for MCP's `name` and `arguments`. */
 function readMcpCall(message: unknown): McpCall | CarriedFault {
   if (!isRecord(message)) return { path: "", message: "must be the body of an MCP tools/call" };
   if (message["jsonrpc"] === undefined) return readParameters(message, undefined, "");
@@ -107,7 +107,7 @@ interface ToldResult {
   readonly isError?: boolean;
 }
 
-/** The answer of a tool, as the result of `tools/call`; `text` is its JSON, where that is known. */
+/** The result of `tools/call` for a tool's answer; `text` is the JSON text of the body, if known. */
 export function mcpResult(
   body: unknown,
   { id }: Pick<McpCall, "id">,
@@ -124,7 +124,7 @@ export function mcpResult(
 export interface ExecutionRequest {
   readonly action: Action;
   readonly input: JsonRecord;
-  /** Set: the result is one of MCP. */
+  /** Set if the result is to be an MCP result. */
   readonly carried: McpCall | undefined;
 }
 
@@ -133,11 +133,11 @@ export function readExecution(
   parameters: JsonRecord,
   contentType?: string,
 ): ExecutionRequest | Refusal {
-  // The older name of the action is the one of the plan that it stands in.
+  // `plan_id` is an older name of `action`.
   const { action: written = parameters["plan_id"], payload_type: type } = parameters;
   const isTyped = typeof type === "string";
   const isMcp = isMcpType(isTyped ? type : contentType);
-  // The type of the tool call is taken with that action or without one, and with no other.
+  // An MCP payload type is accepted without an action or with `mcp.tools.call`, and with no other.
   const mayCarry = written === undefined || written === MCP_TOOLS_CALL;
   if (isTyped && !isJsonType(type) && !(isMcp && mayCarry)) return unknownCarrier(type);
   if (mayCarry && (isMcp || written !== undefined)) {
@@ -150,7 +150,7 @@ export function readExecution(
   return "kind" in input ? input : { action, input: input.input, carried: undefined };
 }
 
-/** The message stands in `payload`, in `parameters`, or is the whole body. */
+/** Reads the message from `payload`, `parameters` or the whole body. */
 function readCarried(parameters: JsonRecord, mayBeWhole: boolean): ExecutionRequest | Refusal {
   const { payload, parameters: inner } = parameters;
   const place = payload !== undefined ? "/payload" : inner !== undefined ? "/parameters" : "";
@@ -162,7 +162,7 @@ function readCarried(parameters: JsonRecord, mayBeWhole: boolean): ExecutionRequ
   return { action, input: call.arguments, carried: call };
 }
 
-/** An ordinary action has its input in one place. */
+/** Reads the input of an ordinary action, from either `parameters` or `payload`. */
 function readInput({ parameters, payload }: JsonRecord): { readonly input: JsonRecord } | Refusal {
   if (parameters !== undefined && payload !== undefined) {
     return violationAt("/payload", "not", "must not stand beside parameters");

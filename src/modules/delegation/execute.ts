@@ -1,8 +1,7 @@
 /**
- * EXECUTE: dispatches the action that it names, through every gate, as its caller, and answers with
- * the action's own status and result; what refuses the action refuses the call in the same words.
- * 400 a carried protocol that is not spoken here · 404 no such action · 422 malformed, or EXECUTE of
- * itself.   AGTP "EXECUTE"
+ * EXECUTE: dispatches the named action through every gate, as its caller, and answers with the action's own status and
+ * result; a refusal of the action is passed on unchanged. 400 unsupported carried protocol · 404 no such action · 422
+ * malformed, or EXECUTE of itself.   AGTP "EXECUTE"
  */
 import { makeAround } from "../../base/exact-numbers.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -26,11 +25,11 @@ import type { ActionResolver } from "./resolver.ts";
 interface ExecuteOptions {
   readonly resolver: ActionResolver;
   readonly runs: RecentRuns;
-  /** Tells whether a pair is answered by the protocol itself. */
+  /** True if the protocol itself answers the pair. */
   isFloor(pair: Pair): boolean;
 }
 
-/** Parameters of EXECUTE; a carried message may be the whole body, hence others are let pass. */
+/** Parameters of EXECUTE; others are allowed, since a carried message may be the whole body. */
 export const EXECUTE_SCHEMA: Readonly<Record<string, unknown>> = {
   type: "object",
   properties: {
@@ -56,7 +55,7 @@ export function executeHandler(options: ExecuteOptions): RouteHandler {
   };
 }
 
-/** The pair that a call of EXECUTE will dispatch, for those who look ahead. */
+/** Returns the pair that a call of EXECUTE will dispatch, with its input. */
 export function executionTarget(resolver: ActionResolver): LeadsTo {
   return (parameters, callerId) => {
     const request = readExecution(parameters);
@@ -92,7 +91,7 @@ async function execute(
   }
 }
 
-/** Undefined: it was a fault, of which the caller learns the id alone. */
+/** The end of a run; an undefined answer is an internal fault, of which the caller learns only the id. */
 function outcomeOf(answer: InnerAnswer | undefined): RunEnd {
   if (answer === undefined) return { state: "failed", status: 500, code: undefined };
   const { status } = answer;
@@ -106,7 +105,7 @@ interface Told extends CausingRequest {
   readonly runId: string;
 }
 
-/** AGTP's envelope around what the action answered; 204 has no room for one. */
+/** Wraps the action's output in AGTP's envelope; 204 becomes 200, since it allows no body. */
 function success(
   { carried }: ExecutionRequest,
   { method, path }: Pair,

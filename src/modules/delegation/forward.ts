@@ -1,8 +1,7 @@
 /**
- * A task that an agent of a peer does: this server signs what is handed on, sends it, and believes
- * the answer only as far as the peer's record proves it. 550 where the peer cannot be asked, does not
- * answer, or its agent failed, and what is known of the work · 551 where a link or the record does
- * not hold.   AGTP "DELEGATE"
+ * Delegates a task to an agent of a peer: signs the links, sends the task, and trusts the answer only as far as the
+ * peer's record proves it. 550, with the known state of the work, if the peer is unreachable, does not answer or its
+ * agent failed · 551 if a link or the record does not hold.   AGTP "DELEGATE"
  */
 
 import type { KeyObject } from "node:crypto";
@@ -28,7 +27,7 @@ import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
 
 interface ForwardOptions {
-  /** Undefined: nothing can be handed on to others. */
+  /** Undefined: no task can be delegated to peers. */
   readonly key: KeyObject | undefined;
   readonly caller: PeerCaller;
   readonly vouching: VouchingRules;
@@ -36,7 +35,7 @@ interface ForwardOptions {
 
 const GRACE_MS = 1_000;
 
-/** Sends a task, and judges what comes back. */
+/** Sends a task and judges the answer. */
 export async function forward(
   options: ForwardOptions,
   peer: PeerServer,
@@ -56,7 +55,7 @@ export async function forward(
     agentId: link?.agentId ?? "",
     ...{ taskId, escalationId, zone: delegation.zone },
     body: bodyOf(task, tokens, link),
-    // The deadline itself is told by the signal.
+    // `GRACE_MS` lets the signal, not this timeout, report the deadline.
     timeoutMs: Math.min(peer.timeoutMs, Math.max(0, time.deadline - Date.now()) + GRACE_MS),
     signal: time.signal,
   };
@@ -67,7 +66,7 @@ export async function forward(
   return failed(delegationFailed(reason, explanation, outcome, named(peer)));
 }
 
-/** Every link as a token, the oldest first; those of this server are signed now. */
+/** Returns the links as tokens, oldest first; those of this server are signed now. */
 async function signLinks(
   { vouching: { serverId }, key }: ForwardOptions & { readonly key: KeyObject },
   peer: PeerServer,
@@ -111,7 +110,7 @@ function bodyOf(
   return JSON.stringify({ method: "DELEGATE", task_id: taskId, parameters });
 }
 
-/** Nothing is believed that the peer did not sign. */
+/** Accepts only what the peer's record proves. */
 async function judge(
   answer: Answered,
   message: PeerMessage,
@@ -152,7 +151,7 @@ async function judge(
   };
 }
 
-/** The task's own status and result, out of what DELEGATE puts around them; else the answer's. */
+/** Returns the task's own status and result from DELEGATE's envelope, or else the answer's. */
 function taskOf(status: Status, body: JsonRecord): { readonly status: Status; result: unknown } {
   const { result } = body;
   if (!isRecord(result) || !Object.hasOwn(result, "result")) {
@@ -165,12 +164,12 @@ function taskOf(status: Status, body: JsonRecord): { readonly status: Status; re
 
 function isProved(priorActions: readonly PriorAction[], { links }: Delegation): boolean {
   const target = links.at(-1)?.target;
-  // A name is resolved over there, and the record has the Agent-ID.
+  // The peer resolved the name, and its record has the Agent-ID instead.
   const isNamed = target !== undefined && !isAgentId(target);
   return priorActions.some(({ agent_id: agentId }) => isNamed || agentId === target);
 }
 
-/** The peer's refusal; a chain that breaks there is broken here. */
+/** Maps the peer's refusal; a chain that breaks at the peer is broken here. */
 function peerFailed(
   status: number,
   { error, ...carried }: JsonRecord,
@@ -187,7 +186,7 @@ function peerFailed(
     return chainBroken("chain", explanation, link, { ...further, ...known, sub_agent: subAgent });
   }
   const explanation = `the peer answered ${status}: ${message.slice(0, 500)}`;
-  // Two clocks watch one deadline: whichever is first, the reason is the same.
+  // Both servers watch the deadline, so either one's expiry gives the same reason.
   const isLate = status === 550 && carried["reason"] === "deadline";
   const reason = isLate ? "deadline" : "sub-agent-failed";
   return delegationFailed(reason, explanation, outcomeOf(status, outcome), {
@@ -195,7 +194,7 @@ function peerFailed(
   });
 }
 
-/** The state of the work, by the peer's own word or by its refusal. */
+/** The state of the work, by the peer's statement or its status. */
 function outcomeOf(status: number, written: unknown): WorkOutcome {
   if (status < 500) return "not-begun";
   if (status !== 550) return "unknown";
@@ -214,13 +213,13 @@ function linkOf({ links }: Delegation, { serverId }: PeerServer) {
 
 export type Answered = Extract<PeerAnswer, { readonly kind: "answered" }>;
 
-/** The action that a record proves, or what is wrong with it, in words. */
+/** A verified record, or what is wrong with it. */
 type PeerRecord =
   | { readonly auditId: string; readonly jws: string; readonly payload: JsonRecord }
   | string;
 
 /**
- * Judges if a peer's Attribution-Record proves its answer: signed by the peer's key, about this request and this
+ * Verifies that a peer's Attribution-Record proves its answer: signed by the peer's key, for this request and this
  * answer.   AGTP-IDENTIFIERS "Attribution-Record", AGTP "DELEGATE"
  */
 export function verifyPeerRecord(
@@ -235,7 +234,7 @@ export function verifyPeerRecord(
   if (verdict.kind !== "verified") return "the record is not signed by the peer's key";
   const { payload } = verdict;
   const { agent_id: subject } = payload;
-  // An agent that a server turns away at its gate is nobody there.
+  // The record of a refusal may name no agent.
   if (subject !== agentId && (isSuccess(status) || subject !== "")) {
     return "the record is about another agent";
   }
@@ -254,7 +253,7 @@ export function verifyPeerRecord(
 const MAX_ACTIONS = 32;
 const MAX_URI_LENGTH = 512;
 
-/** The actions that a record depends on, each with where it can be asked for. */
+/** The actions that a record depends on, each with a URI to query it at. */
 export function priorActionsOf(payload: JsonRecord, peer: PeerServer): readonly PriorAction[] {
   const { prior_actions: written } = payload;
   if (!Array.isArray(written)) return [];

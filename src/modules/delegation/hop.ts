@@ -1,9 +1,8 @@
 /**
- * One hop of a delegation, before anything is done: may this caller hand this on to that agent? A hop
- * that a peer has made is taken as its token says it.
- * 262 a scope that the caller does not have, or all that it has · 403 not permitted · 404 no such
- * agent · 457 out of the zone · 550 past its deadline · 551 too deep, in a circle, or with a token
- * that nobody looked at.   AGTP "DELEGATE"
+ * Judges a hop of a delegation before any work: whether this caller may delegate this task to that agent. A hop that a
+ * peer has made is taken as its token states it.
+ * 262 a scope that the caller lacks, or all of its scopes · 403 not permitted · 404 no such agent · 457 out of the
+ * zone · 550 past its deadline · 551 too deep, in a circle, or with an unverified token.   AGTP "DELEGATE"
  */
 import { given } from "../../base/json-value.ts";
 import type { Delegation, DelegationLink } from "../../dispatch/caller/delegation.ts";
@@ -28,7 +27,7 @@ import { type DelegationTarget, resolveTarget, type TargetSources } from "./targ
 export interface HopRules {
   readonly serverId: string;
   readonly maxDepth: number;
-  /** The longest that a task may take, and that a caller may wait for one. */
+  /** The longest time for a task (`maxMs`), and for a caller to wait for one (`waitMs`). */
   readonly maxMs: number;
   readonly waitMs: number;
   readonly targets: TargetSources;
@@ -36,11 +35,11 @@ export interface HopRules {
 
 export interface Hop {
   readonly target: DelegationTarget;
-  /** Ends in this hop. */
+  /** The delegation, whose last link is this hop. */
   readonly delegation: Delegation;
 }
 
-/** Judges a hop. */
+/** Returns the hop, or why it is refused. */
 export function prepareHop(
   rules: HopRules,
   request: DelegationRequest,
@@ -81,7 +80,7 @@ export function prepareHop(
   return { target, delegation: { links, deadline, isArriving: false, ...given({ zone }) } };
 }
 
-/** No hop lasts longer than the one before, or than somebody waits for it. */
+/** The earliest of the requested deadline, the previous hop's and the longest time allowed. */
 function deadlineOf(
   request: DelegationRequest,
   before: Delegation | undefined,
@@ -91,7 +90,7 @@ function deadlineOf(
   return Math.min(Date.now() + longestMs, inherited, request.deadline ?? inherited);
 }
 
-/** The caller has made the hop at its own server; the agent that is to work is one of ours. */
+/** Takes a hop that the caller made at its own server; the target must be hosted here. */
 function takeArriving(
   { targets, waitMs }: HopRules,
   request: DelegationRequest,
@@ -113,7 +112,7 @@ function takeArriving(
   if (links.some(({ agentId }) => agentId === agent.agentId)) {
     return looped({ index, agent_id: link.agentId, target_agent_id: agent.agentId });
   }
-  // The sender knows this server's zone; an agent's document may name another.
+  // The sender has checked this server's zone; the agent's document may name another.
   if (zone !== undefined && (agent.governanceZone ?? zone) !== zone) return outOf(zone);
   const deadline = deadlineOf(request, before, waitMs);
   if (deadline <= Date.now()) return late();
@@ -126,11 +125,7 @@ function late(): Refusal {
   return delegationFailed("deadline", "the deadline of the task has passed", "not-begun");
 }
 
-/**
- * The checks of a hop: permission, scopes, what the operator gives the peer, the chain, the zone.
- * 262 · 403 · 457 · 551, as `hop.ts` says. Neither hands on nor takes on what its document says it
- * does not.   AGTP "DELEGATE", AGTP "Zones"
- */
+/** 403: the documents of both agents must permit delegation.   AGTP "DELEGATE" */
 function checkPermission(
   document: AgentDocument | undefined,
   target: DelegationTarget,
@@ -145,12 +140,12 @@ function checkPermission(
   return undefined;
 }
 
-/** Tells whether its document lets an agent hand tasks on, and take them. */
+/** True unless the agent's document forbids it to delegate and to take tasks. */
 function isDelegationPermitted({ document }: AgentDocument): boolean {
   return document["delegation_permitted"] !== false;
 }
 
-/** A strict subset: each of them is held, and something that is held stays behind. */
+/** 262: the scopes must be a strict subset of those that the caller holds. */
 function checkScopes(scopes: readonly string[], held: Held): Refusal | undefined {
   const invalid = beyond(scopes, held);
   if (invalid.length > 0) return beyondAuthority(invalid);
@@ -160,12 +155,12 @@ function checkScopes(scopes: readonly string[], held: Held): Refusal | undefined
   return authorizationRequired("scope-required", message, { details: { reason: "not-narrower" } });
 }
 
-/** 262: names what is beyond. */
+/** 262: names the excess scopes. */
 function beyondAuthority(invalid: readonly string[]): Refusal {
   return refuseScopes("what is handed on goes beyond the caller's authority:", invalid);
 }
 
-/** No more goes to a peer than the operator lets go. */
+/** 262: the scopes must be among those that the operator offers the peer. */
 function checkOffer(scopes: readonly string[], target: DelegationTarget): Refusal | undefined {
   if (target.kind === "hosted") return undefined;
   const { name, offered } = target.peer;
@@ -175,7 +170,7 @@ function checkOffer(scopes: readonly string[], target: DelegationTarget): Refusa
     : refuseScopes(`the peer "${name}" is not given`, invalid);
 }
 
-/** The task comes back to nobody, and is not handed on without end. */
+/** 551: the task must not return to an earlier agent, nor exceed the depth. */
 function checkChain(
   { maxDepth }: { readonly maxDepth: number },
   links: readonly DelegationLink[],
@@ -190,7 +185,7 @@ function checkChain(
   return links.length > most ? tooDeep(index, most) : undefined;
 }
 
-/** A caller that says in which zone it is stays in it.   AGTP "Zones" */
+/** 457: the work stays in the caller's zone, if it has one.   AGTP "Zones" */
 function checkZone(exchange: ExchangeView, target: DelegationTarget): Refusal | undefined {
   const zone = zoneOf(exchange);
   if (zone === undefined) return undefined;
@@ -204,7 +199,7 @@ function outOf(zone: string): Refusal {
   return zoneViolation(`the agent is not in the governance zone ${JSON.stringify(zone)}`);
 }
 
-/** A task that was handed on does not leave the zone of the agent that handed it on first. */
+/** The zone of the first delegating agent, or else the request's, or else the certificate's. */
 function zoneOf(exchange: ExchangeView): string | undefined {
   const own = exchange.peer.certificate?.agent?.governanceZone;
   return exchange.caller.delegation?.zone ?? exchange.header("agtp-zone-id") ?? own;

@@ -1,4 +1,4 @@
-/** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
+/** EXECUTE, and DELEGATE: tasks that agents delegate to one another, here and at peers. */
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
@@ -61,14 +61,14 @@ export const delegationModule: Module<DelegationSections> = {
       warmUp: () => {
         delegation.warmUp();
         const { signal } = context.stopping;
-        // A server that stops prepares nothing more; who names an action hears of anything else.
+        // A stopping server abandons this; a lookup reports any other fault.
         void context.work.pace(resolver.prepare(), THE_SERVER, signal).catch(() => undefined);
       },
     };
   },
 };
 
-/** Looks the names of actions up among what is served. */
+/** Resolves actions among the served endpoints and agents. */
 function actionResolver(context: DelegationContext): ActionResolver {
   const { deployment, methodPolicy } = context;
   return new ActionResolver({
@@ -79,7 +79,7 @@ function actionResolver(context: DelegationContext): ActionResolver {
   });
 }
 
-/** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
+/** Tells whether the protocol itself answers a pair, whatever its query string. */
 function isFloorPair({ method, path }: Pair): boolean {
   return isProtocolPair(method, splitTarget(path).path);
 }
@@ -140,13 +140,13 @@ async function provisionDelegate(
   };
 }
 
-/** An agent whose document is gone has its chain all the same. */
+/** Matches hosted agents, and removed ones whose chains remain. */
 function ownAgents({ directory, state }: DelegationContext): (agentId: string) => boolean {
   return (agentId) =>
     directory.find(agentId) !== undefined || state.ledger.headOf(agentId) !== undefined;
 }
 
-/** The agent that a record of this server is about. */
+/** The agent that a record of this server names. */
 function agentOf(record: string | undefined): unknown {
   return record === undefined ? undefined : decodeJws(record)?.payload["agent_id"];
 }
@@ -164,7 +164,7 @@ function targetSources(context: DelegationContext, peers: PeerDirectory): Target
   return {
     peers,
     isOwnAddress: ownAddress(context.config.server),
-    // A peer's token names an agent that the operator lets tasks come to.
+    // A peer's token may name any agent, since the operator admits the peer's tasks.
     findHosted: (name, callerId) => {
       const { directory } = context;
       const isShown = callerId === undefined || isDisclosedTo(context, callerId);

@@ -1,7 +1,6 @@
 /**
- * The outcome of a delegated task: its result, or the refusal that says why there is none; and what
- * an inbox is told of it. An inbox takes no more than so much at once: of a larger outcome the largest
- * members are left out, and named, rather than nothing be told.
+ * The outcome of a delegated task (its result, or the refusal), and the notification of it. A notification is bounded,
+ * so a larger outcome is sent without its largest members, which are named.
  * AGTP "DELEGATE", "NOTIFY"
  */
 import { Deadline, raceAbort } from "../../base/deadline.ts";
@@ -13,14 +12,14 @@ import { MAX_NOTIFICATION_BYTES } from "../../dispatch/routes/floor.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 
-/** Either of the two, with what was done on the way. */
+/** A result or a refusal, with the actions taken on the way. */
 export type Outcome =
   | {
       readonly kind: "completed";
-      /** The task's own. */
+      /** The task's own status. */
       readonly status: Status;
       readonly result: unknown;
-      /** Its only call has another answer once an operator has decided. */
+      /** True if the task's only call gets another answer once an operator has decided. */
       readonly awaitsAnswer?: boolean | undefined;
       readonly priorActions: readonly PriorAction[];
       readonly peer?: PeerEvidence;
@@ -31,7 +30,7 @@ export type Outcome =
       readonly priorActions: readonly PriorAction[];
     };
 
-/** The proof of what a peer says it did. */
+/** The evidence of a peer's work. */
 interface PeerEvidence {
   readonly name: string;
   readonly server_id: string;
@@ -39,22 +38,22 @@ interface PeerEvidence {
   readonly attribution_record: string;
 }
 
-/** The state that a task's own status tells of. */
+/** The state that a task's own status stands for. */
 export function stateOf(status: number): "completed" | "accepted" {
   return status === 202 || status === 261 ? "accepted" : "completed";
 }
 
-/** A task that came to nothing. */
+/** Builds the outcome of a failed task. */
 export function failed(refusal: Refusal, priorActions: readonly PriorAction[] = []): Outcome {
   return { kind: "failed", refusal, priorActions };
 }
 
-/** Say what became of which task, and are small. */
+/** Small members that identify the task and its end, hence never omitted. */
 const FACTS: ReadonlySet<string> = new Set([
   ...["delegation_id", "target_agent_id", "task_id", "status", "reason", "outcome"],
 ]);
 
-/** The content of the notification; `omitted` names what was too large. */
+/** The content of the notification; `omitted` names the members left out. */
 export function outcomeNews(outcome: JsonRecord): JsonRecord {
   const whole = { event_type: "delegation_outcome", ...outcome };
   if (octetsOf(whole) <= MAX_NOTIFICATION_BYTES) return whole;
@@ -74,15 +73,12 @@ function octetsOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
-/**
- * The time that a task may take: until its deadline, at most what the server allows, and no longer than
- * somebody waits for it.
- */
+/** The time of a task: until its deadline, which the server bounds, or until its caller stops waiting. */
 export class TaskTime {
   readonly deadline: number;
   readonly #time: Deadline;
 
-  /** `deadline` is in milliseconds since the epoch; `caller` aborts when nobody waits any more. */
+  /** `deadline` is in milliseconds since the epoch; `caller` aborts when the caller stops waiting. */
   constructor(deadline: number, caller: AbortSignal) {
     this.deadline = deadline;
     this.#time = new Deadline({ signals: [caller], timeoutMs: Math.max(0, deadline - Date.now()) });
@@ -96,14 +92,12 @@ export class TaskTime {
     return this.signal.aborted;
   }
 
-  /**
-   * The result of the work, unless its time was over before; a fault that comes later is nobody's.
-   */
+  /** Returns the result of the work, or "aborted" if the time ends first; a later fault is ignored. */
   race<T>(work: Promise<T>): Promise<T | "aborted"> {
     return raceAbort(work, this.signal);
   }
 
-  /** Why the task is over, and what is known of the work. */
+  /** The refusal of a task whose time has ended; `outcome` is the known state of the work. */
   refusal(outcome: WorkOutcome): Refusal {
     if (!this.#time.isTimeOver) {
       return delegationFailed("aborted", "the task was given up before it was done", outcome);
@@ -113,7 +107,7 @@ export class TaskTime {
     return delegationFailed("deadline", explanation, outcome, { deadline });
   }
 
-  /** Does work in a time of its own, which is over with it. */
+  /** Runs work within a new time, whose timer is cleared afterwards. */
   static async of<T>(
     deadline: number,
     caller: AbortSignal,
@@ -133,8 +127,8 @@ export type InnerAnswer =
   | Refusal;
 
 /**
- * Takes the answer of an inner dispatch apart: a refusal is handed on as it is, and an output is taken out of
- * what a floor method wraps around it, where `isWrapped`.   AGTP "EXECUTE"
+ * Reads the answer of an inner dispatch: a refusal is passed on unchanged, and an output is taken out of a floor
+ * method's envelope if `isWrapped`.   AGTP "EXECUTE"
  */
 export function readInnerAnswer(result: DispatchResult, isWrapped: boolean): InnerAnswer {
   const { status, body, headers } = result;
@@ -151,7 +145,7 @@ function isEnvelope(body: unknown): body is JsonRecord {
   return isRecord(body) && typeof body["status"] === "number" && Object.hasOwn(body, "result");
 }
 
-/** Its body is made anew of the same members. */
+/** Rebuilds a refusal from the members of its body. */
 function refusalOf(
   status: Status,
   { error: _, ...carried }: JsonRecord,
@@ -170,7 +164,7 @@ function refusalOf(
   };
 }
 
-/** Bytes that are no JSON have no other form in a body than their text. */
+/** Returns bytes that are not JSON as text, the only form a body has for them. */
 function readable(output: unknown): unknown {
   return output instanceof Uint8Array ? Buffer.from(output).toString("utf8") : output;
 }

@@ -1,6 +1,6 @@
 /**
- * The connections to peers: made when they are needed, kept while they are used, and so many of each.
- * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
+ * Connections to peers: opened on demand, reused, and bounded for each. Every failure to get an answer is put into
+ * AGTP's terms.   AGTP "DELEGATE"
  */
 import { within } from "../../base/deadline.ts";
 import { Places } from "../../base/fair-shares.ts";
@@ -18,15 +18,15 @@ import { isAgentId } from "../../identity/identifiers.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
 import type { PeerServer } from "./peers.ts";
 
-/** The request that is sent: DELEGATE on "/". */
+/** A request to a peer: DELEGATE on "/". */
 export interface PeerMessage {
   readonly agentId: string;
   readonly taskId: string | undefined;
-  /** The approval that the request brings for what is done. */
+  /** The approval that the request carries for the task's calls. */
   readonly escalationId: string | undefined;
   /** The governance zone that the work stays in. */
   readonly zone: string | undefined;
-  /** JSON; the peer's record has its hash. */
+  /** JSON text; the peer's record has its hash. */
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -45,15 +45,15 @@ export type PeerAnswer =
   | {
       readonly kind: "unanswered";
       readonly reason: DelegationFailure;
-      /** True if the peer may have begun all the same. */
+      /** `unknown` if the peer may have begun nevertheless. */
       readonly outcome: WorkOutcome;
       readonly message: string;
     };
 
 export interface PeerCaller {
-  /** Rejects for faults alone. */
+  /** Rejects only for internal faults. */
   call(peer: PeerServer, message: PeerMessage): Promise<PeerAnswer>;
-  /** Ends what is under way. */
+  /** Aborts running calls and closes the connections. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ const BOUNDS = {
 };
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The clients of peers by name, each made when it is first needed. */
+/** The clients of peers by name, each created at first use. */
 class PeerPool {
   readonly #timing: Pick<ClientOptions, "timeoutMs" | "connectTimeoutMs">;
   readonly #clients = new Map<string, AgtpClient>();
@@ -72,7 +72,7 @@ class PeerPool {
     this.#timing = timing;
   }
 
-  /** Undefined for a peer without an address. */
+  /** Returns undefined for a peer without an address. */
   find({ name, address, maxConnections }: PeerServer): AgtpClient | undefined {
     const known = this.#clients.get(name);
     if (known !== undefined || address === undefined) return known;
@@ -86,7 +86,7 @@ class PeerPool {
   }
 }
 
-/** Clients of all peers; none is connected before its first task. */
+/** Creates the clients of all peers; none connects before its first task. */
 export function createPeerClients(): PeerCaller {
   const pool = new PeerPool({ connectTimeoutMs: CONNECT_TIMEOUT_MS });
   const places = new Map<string, Places>();
@@ -166,8 +166,8 @@ function unanswered(
 }
 
 /**
- * Before a connection is trusted nothing is sent; after that, nobody knows what was begun. The caller
- * learns what happened; addresses and what the system said stay here.
+ * Nothing is sent before the connection is trusted; after that, the state of the work is unknown. The caller does not
+ * see addresses or system errors.
  */
 const FAILURES: Readonly<Record<AgtpClientErrorCode, Unanswered>> = {
   ERR_AGTP_CONNECT: unanswered("peer-unreachable", "the peer cannot be reached"),
@@ -188,17 +188,17 @@ const FAILURES: Readonly<Record<AgtpClientErrorCode, Unanswered>> = {
   ),
 };
 
-/** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
+/** Names by Agent-ID; undefined if the manifest is unavailable or not verified. */
 type ShownAgents = ReadonlyMap<string, string> | undefined;
 
 interface PeerManifests {
-  /** Rejects for faults alone. */
+  /** Rejects only for internal faults. */
   agentsOf(peer: PeerServer): Promise<ShownAgents>;
   close(): Promise<void>;
 }
 
 const KEPT_MS = 60_000;
-/** A peer that does not answer is not asked again with each of its tasks. */
+/** How long a failure is kept, so that not every task asks an unresponsive peer again. */
 const FAILURE_KEPT_MS = 1_000;
 const TIMEOUT_MS = 5_000;
 
@@ -208,9 +208,9 @@ interface Asked {
 }
 
 /**
- * The agents that peers say are theirs: each peer's manifest, asked for when a task arrives from an agent
- * that nobody has listed, signed by the peer's key, and kept for a minute. It is asked for over connections
- * of its own, lest a task that waits for an answer keep the answer back.   AGTP-API §8.8
+ * Reads the agents in peers' manifests. A manifest is fetched when a task arrives from an agent that no entry lists,
+ * verified with the peer's key, and cached for a minute. It has connections of its own, because a task that waits for
+ * its answer would otherwise block the manifest.   AGTP-API §8.8
  */
 export function createPeerManifests(): PeerManifests {
   const pool = new PeerPool({ timeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS });
@@ -226,7 +226,7 @@ export function createPeerManifests(): PeerManifests {
       const keepFor = (ms: number): void => {
         entry.expiresAt = performance.now() + ms;
       };
-      // The one that has asked hears of a fault.
+      // The caller of `agentsOf` receives the fault.
       void agents.then(
         (shown) => keepFor(shown === undefined ? FAILURE_KEPT_MS : KEPT_MS),
         () => keepFor(FAILURE_KEPT_MS),

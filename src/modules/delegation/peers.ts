@@ -1,6 +1,6 @@
 /**
- * The AGTP servers that tasks are handed on to and taken from, as the operator configured them: each
- * is known by its name, its server id, its address and its key.   AGTP "DELEGATE"
+ * Peers: the configured AGTP servers that tasks are delegated to and taken from, each with its name, server id,
+ * address and key.   AGTP "DELEGATE"
  */
 
 import { relative } from "node:path";
@@ -15,17 +15,17 @@ import { readPair } from "../../identity/certificate-pair.ts";
 import { type Ed25519PublicKey, readPublicKey } from "../../identity/ed25519.ts";
 import type { DelegationSections, PeerConfig } from "./config.ts";
 
-/** A peer, ready to be asked and compared with. */
+/** A peer, with its configured address, key and scopes parsed. */
 export interface PeerServer
   extends Pick<PeerConfig, "name" | "serverId" | "agents" | "maxConnections"> {
-  /** The way to ask it; undefined: tasks only come from it. */
+  /** Undefined: the peer sends tasks and takes none. */
   readonly address: Peer | undefined;
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;
   readonly timeoutMs: number;
-  /** Scopes that may be handed on to it, at most. */
+  /** The scopes that may be delegated to it, at most. */
   readonly offered: Grants;
-  /** Scopes that tasks from it may use, at most. */
+  /** The scopes that its tasks may use, at most. */
   readonly accepted: Grants;
 }
 
@@ -51,12 +51,12 @@ export class PeerDirectory {
     );
   }
 
-  /** Tells whether another peer's entry lists an agent, and this one's does not. */
+  /** Tells whether another peer's entry lists an agent. */
   listsElsewhere(agent: string, peer: PeerServer): boolean {
     return this.#peers.some((other) => other !== peer && other.agents.includes(agent));
   }
 
-  /** The peer that is asked for an agent, where nothing but the agent is named. */
+  /** The peer to ask for an agent that is named without a server. */
   findByAgent(agent: string): PeerServer | undefined {
     return this.#peers.find(
       ({ address, agents }) => address !== undefined && agents.includes(agent),
@@ -64,7 +64,7 @@ export class PeerDirectory {
   }
 }
 
-/** The peers, and what is wrong with those that are left out. */
+/** The peers, and the problems of their configuration. */
 interface PeerSettings {
   readonly peers: readonly PeerServer[];
   readonly problems: readonly Problem[];
@@ -114,7 +114,7 @@ function readAddress(
   }
 }
 
-/** Our certificate; the configuration's check has told of files that are missing. */
+/** Reads this server's certificate for the peer; the configuration check has reported missing files. */
 function readShown(
   { cert: certFile, key: keyFile }: PeerConfig,
   report: Report,

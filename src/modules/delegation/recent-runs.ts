@@ -1,7 +1,6 @@
 /**
- * The recent executions and delegations of each agent of this server. They end with the process,
- * since the journal has them anyway, and are bounded: the oldest are forgotten first. QUERY finds a
- * caller's own.   AGTP "QUERY"
+ * The recent executions and delegations of each agent of this server, which QUERY finds for their caller. They are in
+ * memory, since the journal has them too, and bounded: the oldest are evicted first.   AGTP "QUERY"
  */
 
 import { given } from "../../base/json-value.ts";
@@ -17,12 +16,12 @@ type RunState = "running" | "completed" | "refused" | "failed";
 interface RecentRun {
   readonly runId: string;
   readonly agentId: string;
-  /** The principal of the token that it was asked with. */
+  /** The principal of the request's token. */
   readonly principalId?: string;
   readonly kind: "execute" | "delegate";
   /** As the caller named it. */
   readonly action: string;
-  /** The agent that it was delegated to. */
+  /** The agent that the task was delegated to. */
   readonly target?: string;
   readonly taskId?: string;
   /** Milliseconds since the epoch. */
@@ -39,7 +38,7 @@ export interface RunStart extends Pick<RecentRun, "kind" | "action"> {
   readonly target?: string | undefined;
   readonly taskId?: string | undefined;
   readonly principalId?: string | undefined;
-  /** Of something that has an id already. */
+  /** The id, if the run already has one. */
   readonly runId?: string;
 }
 
@@ -56,19 +55,19 @@ export class RecentRuns {
     this.#runs = runs;
   }
 
-  /** There are none yet. */
+  /** Opens an empty register. */
   static async open(): Promise<RecentRuns> {
     const runs = await Collection.open(createMemoryStore(), {
       name: "recent-runs",
       read: recordReader<RecentRun>({ runId: "string", agentId: "string", state: "string" }),
       ownerOf: ({ agentId }) => agentId,
-      // The oldest goes first, whether or not it has ended.
+      // The oldest is evicted first, even if it has not ended.
       quota: { perOwner: 100, all: 20_000 },
     });
     return new RecentRuns(runs);
   }
 
-  /** The id of a run that begins; `agentId` is undefined where nothing is remembered. */
+  /** Records a run and returns its id; without `agentId` nothing is recorded. */
   async begin(agentId: string | undefined, { runId, ...facts }: RunStart): Promise<string> {
     const id = runId ?? uuidv7();
     if (agentId === undefined) return id;
@@ -81,19 +80,19 @@ export class RecentRuns {
     return id;
   }
 
-  /** Notes how a run ended; one that was forgotten meanwhile stays so. */
+  /** Records the end of a run; an evicted one stays evicted. */
   async end(runId: string, { state, status, code }: RunEnd): Promise<void> {
     const end = { state, status, endedAt: Date.now(), ...(code === undefined ? {} : { code }) };
     await this.#runs.change(runId, (run) => ({ ...run, ...end }));
   }
 
-  /** An agent's own runs, the newest first. */
+  /** An agent's own runs, newest first. */
   of(agentId: string): readonly RecentRun[] {
     return this.#runs.ofOwner(agentId).toReversed();
   }
 }
 
-/** The source of runs. */
+/** The QUERY source of runs. */
 export function runSource(runs: Pick<RecentRuns, "of">): QuerySource {
   return {
     name: "run",

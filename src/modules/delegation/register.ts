@@ -1,8 +1,7 @@
 /**
- * Delegations that nobody waits for: taken on with 202, each is in the store until its outcome has
- * been delivered, so that the end of the process loses neither, and can be asked about for a day
- * after that. What was running then is not run again: whether it was done is not known, and that is
- * its outcome.   AGTP "DELEGATE"
+ * Delegations with a callback: accepted with 202, each is stored until its outcome has been delivered and for a day
+ * after, so both survive the end of the process and can be queried. A task that was running then is not run again; its
+ * outcome is unknown.   AGTP "DELEGATE"
  */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -28,12 +27,12 @@ import { SeenTokens } from "./token.ts";
 
 export interface KeptDelegation {
   readonly id: string;
-  /** The agent that handed on, and gets the outcome under the authority that it had then. */
+  /** The delegating agent, which gets the outcome under the authority that it had then. */
   readonly agentId: string;
-  /** The principal of the token that it was handed on with. */
+  /** The principal of the delegating request's token. */
   readonly principalId?: string;
   readonly scopes: readonly string[];
-  /** The certificate that it was handed on with. Absent in what an earlier version kept, as is the next. */
+  /** The certificate of the delegating request. Absent in records of earlier versions, as is `handedOn`. */
   readonly shown?: readonly ShownCertificate[];
   readonly handedOn?: readonly string[];
   readonly target: string;
@@ -42,7 +41,7 @@ export interface KeptDelegation {
   readonly callback: Callback;
   /** Undefined while it runs. */
   readonly outcome?: KeptOutcome;
-  /** Undefined until the outcome has gone, or will not go any more. */
+  /** Undefined until the outcome is delivered or its delivery is given up. */
   readonly delivery?: Delivery;
 }
 
@@ -52,17 +51,17 @@ interface Delivery {
   readonly at: number;
 }
 
-/** The message that is delivered, and what its record depends on. */
+/** The message to deliver, and the actions that its record depends on. */
 export interface KeptOutcome {
   readonly status: number;
   readonly body: JsonRecord;
   readonly priorActions: readonly PriorAction[];
 }
 
-/** How long an outcome can be asked for once it was delivered. */
+/** How long an outcome can be queried after its delivery. */
 const KEPT_MS = 24 * 3_600_000;
 
-/** Results that wait to be delivered are not evicted. */
+/** Outcomes that await delivery are not evicted. */
 const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
   name: "delegations",
   read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),
@@ -85,7 +84,7 @@ const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
   },
 };
 
-/** The delegations that run, and those that ended of late. */
+/** The delegations that are running or have recently ended. */
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */
@@ -101,14 +100,14 @@ export type Perform = () => Promise<Outcome>;
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
-  /** By delegation, a task that this process has taken on and not begun. */
+  /** Tasks that this process has accepted and not begun, by delegation id. */
   readonly tasks: Map<string, Perform>;
-  /** By delegation, an outcome that the store could not take yet. */
+  /** Outcomes that the store has not taken yet, by delegation id. */
   readonly outcomes: Map<string, KeptOutcome>;
   readonly seen: SeenTokens;
 }
 
-/** Opens what an earlier process kept; the rest of it ends with the process, and with no reload. */
+/** Opens the stored delegations and tokens; the rest is in memory, and survives reloads. */
 export async function openDelegationState(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
@@ -123,14 +122,14 @@ export async function openDelegationState(
   };
 }
 
-/** The place where a delegation can be asked for. */
+/** The request that queries a delegation. */
 export function pollOf(id: string): { readonly method: string; readonly path: string } {
   return { method: "QUERY", path: `/delegations/${id}` };
 }
 
 /**
- * QUERY /delegations/{delegation_id}: for the agent that handed the task on, or whoever sees everything.
- * 404 none that the caller may see · 455 its outcome, for a caller that could not hand the task on now.
+ * QUERY /delegations/{delegation_id}: for the delegating agent, or a caller that sees everything. 404 no such
+ * delegation that the caller may see · 455 its outcome, for a caller that could not delegate the task now.
  */
 export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
   return {
@@ -147,7 +146,7 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
       if (delegation === undefined || !maySee(delegation, exchange)) {
         return notFound("record-not-found", "no delegation of the caller has this id");
       }
-      // How it stands is its agent's to know; what came of it is for a caller that could hand it on now.
+      // The delegating agent sees the state; the outcome needs the scopes to delegate the task now.
       const isToldToAll = delegation.outcome === undefined || seesAll(exchange.caller);
       const { handedOn = [] } = delegation;
       const refusal = isToldToAll

@@ -1,6 +1,6 @@
 /**
- * A request of DELEGATE: whom, what, with which scopes, until when. 422 for a parameter that
- * is missing or malformed.   AGTP "DELEGATE"
+ * A request of DELEGATE: target, task, scopes, deadline and callback. 422 for a missing or malformed parameter.   AGTP
+ * "DELEGATE"
  */
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
@@ -22,7 +22,7 @@ import { readScopes } from "./scopes.ts";
 export interface DelegationRequest {
   readonly target: string;
   readonly task: Task;
-  /** As it is handed on to a peer. */
+  /** The task as received, and as sent to a peer. */
   readonly written: unknown;
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch. */
@@ -74,7 +74,7 @@ export function readDelegation(parameters: JsonRecord, now: number): DelegationR
   return { target, task, written, scopes, deadline, callback, hasToken: token !== undefined };
 }
 
-/** A point in time, or a duration from now on. */
+/** Reads a point in time, or a duration from `now`. */
 function readDeadline(value: unknown, now: number): number | string | undefined {
   if (value === undefined) return undefined;
   return readMoment(value, now) ?? `must be ${MOMENT_FORMS}`;
@@ -85,19 +85,18 @@ function missing(parameter: string): Refusal {
 }
 
 /**
- * A task, taken apart: one call, or a sequence of calls. Each names a pair (`method`, `path`) or an action
- * as EXECUTE takes them.
+ * A parsed task: one call, or a sequence of calls. Each names a pair (`method`, `path`), or an action as in EXECUTE.
  */
 interface Task {
-  /** One at least. */
+  /** At least one. */
   readonly steps: readonly ExecutionRequest[];
-  /** False: the one step's result is the task's. */
+  /** If false, the only step's result is the task's. */
   readonly isSequence: boolean;
 }
 
 const MAX_STEPS = 32;
 
-/** Reads a task; 422 names the member that is wrong. */
+/** Reads a task; 422 names the wrong member. */
 function readTask(value: unknown): Task | Refusal {
   const written = Array.isArray(value) ? value : sequenceOf(value);
   if (written === undefined) {
@@ -125,7 +124,7 @@ function readStep(value: unknown, place: string): ExecutionRequest | Refusal {
     return violationAt(place, "type", `must be a call, got ${quoteValue(value)}`);
   const { method, path = "/", input, parameters = input } = value;
   if (method === undefined || value["action"] !== undefined) return readExecution(value);
-  // The action that EXECUTE would dispatch is the step itself.
+  // A step that calls EXECUTE is read as the action that it would dispatch.
   if (method === "EXECUTE" && path === "/" && isRecord(parameters))
     return readExecution(parameters);
   return readExecution({
@@ -134,13 +133,13 @@ function readStep(value: unknown, place: string): ExecutionRequest | Refusal {
   });
 }
 
-/** As a task is named in a run. */
+/** The form of a task in runs. */
 export function describeTask({ steps }: Task): string {
   const [first, ...others] = steps.map(({ action }) => describeAction(action));
   return others.length === 0 ? (first ?? "") : `${first} and ${others.length} more`;
 }
 
-/** `sha256:` and the hash of the task's canonical form; undefined for what has none. */
+/** `sha256:` and the hash of the task's canonical form; undefined if it has none. */
 export function taskHash(task: unknown): string | undefined {
   try {
     return `sha256:${hash("sha256", canonicalForm({ task } satisfies JsonRecord))}`;
@@ -150,21 +149,21 @@ export function taskHash(task: unknown): string | undefined {
   }
 }
 
-/** A place of this server. */
+/** The destination of an outcome, on this server. */
 export type Callback =
   | { readonly kind: "inbox" }
   | { readonly kind: "endpoint"; readonly method: string; readonly path: string };
 
 export interface CallbackPlaces {
-  /** True if NOTIFY puts things into inboxes here, and is not an operator's own. */
+  /** True if the protocol's own NOTIFY serves inboxes here. */
   readonly hasInboxes: boolean;
-  /** Tells whether a pair is registered here. */
+  /** True if a pair is registered here. */
   isEndpoint(method: string, path: string): boolean;
 }
 
 /**
- * Reads where the outcome goes that nobody waits for: the caller's inbox, or an endpoint of this server that
- * the caller may call. Whatever else is written, URLs above all, is refused and never fetched.
+ * Reads the callback: the caller's inbox, or an endpoint of this server, to be called as the caller. Anything else is
+ * refused; URLs are never fetched.
  */
 export function readCallback(
   written: unknown,
@@ -195,7 +194,7 @@ function refused(message: string): Refusal {
   return violationAt("/callback", "format", message);
 }
 
-/** The operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
+/** The operator's endpoints, and inboxes if the protocol's own NOTIFY is served. */
 export async function callbackPlaces({
   routes,
   methodPolicy,

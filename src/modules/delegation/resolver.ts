@@ -1,7 +1,7 @@
 /**
- * Finds the pair that an action is dispatched as: a pair as it is, a tool as its endpoint, an agent
- * as the endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with
- * what comes close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
+ * Resolves an action to the pair to dispatch: a pair as it is, a tool as its endpoint, an agent as the endpoint that
+ * executes it. Paths are filled from the input. 404 `action-not-found` with close matches · 422 for a path that cannot
+ * be filled, and for EXECUTE itself.   AGTP "EXECUTE"
  */
 
 import {
@@ -23,21 +23,21 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import { splitTarget } from "../../wire/message.ts";
 import { type Action, describeAction } from "./execute-request.ts";
 
-/** The things that actions may name. */
+/** The sources that actions are resolved from. */
 export interface ActionSources {
   /** Complete once everything is loaded. */
   endpoints(): readonly ListedDefinition[];
-  /** The agents that a caller may learn of; undefined: none. */
+  /** The agents that a caller may see; undefined if none. */
   agents(callerId: string | undefined): DirectoryView | undefined;
-  /** Any agent: an Agent-ID cannot be guessed. */
+  /** Finds any agent, because an Agent-ID cannot be guessed. */
   agentById(agentId: string): AgentDocument | undefined;
-  /** The pair that aliases and redirects make of another. */
+  /** Applies aliases and redirects to a pair. */
   canonical(pair: Pair): Pair;
 }
 
 type DirectoryView = Pick<AgentDirectory, "resolve" | "list">;
 
-/** Looks actions up. */
+/** Resolves actions. */
 export class ActionResolver {
   readonly #sources: ActionSources;
   #index: ActionIndex | undefined;
@@ -47,12 +47,12 @@ export class ActionResolver {
     this.#sources = sources;
   }
 
-  /** Makes what names are looked up in, so that the first that is unknown is no dearer than others. */
+  /** Builds the index, so that the first unknown name costs no more than later ones. */
   *prepare(): Paced<void> {
     this.#index ??= yield* indexingActions(this.#sources.endpoints());
   }
 
-  /** The pair, its path filled; for a caller, who may not learn of every agent. */
+  /** Returns the pair with its path filled; agents are found by name only if the caller may see them. */
   resolve(action: Action, input: JsonRecord, callerId: string | undefined): Pair | Refusal {
     const found = action.kind === "pair" ? action : this.#lookUp(action.name, callerId);
     if (found === undefined) return this.notFound(action, callerId);
@@ -66,7 +66,7 @@ export class ActionResolver {
     return this.#isExecute(pair) ? itself() : pair;
   }
 
-  /** 404, with the names and pairs that come close. */
+  /** 404, with close matches among names and pairs. */
   notFound(action: Action, callerId: string | undefined): Refusal {
     const written = describeAction(action);
     const agent = action.kind === "pair" ? undefined : this.#findAgent(action.name, callerId);
@@ -99,7 +99,7 @@ export class ActionResolver {
     return this.#sources.agents(callerId)?.resolve(nameIn(name));
   }
 
-  /** Callers are shown the same agents or none: what is known of one list is kept. */
+  /** Callers see the same agents or none, so one list's matcher is cached. */
   #agentsNear(written: string, callerId: string | undefined): readonly string[] {
     const list = this.#sources.agents(callerId)?.list();
     if (list === undefined) return [];
@@ -117,7 +117,7 @@ export class ActionResolver {
 
 const MAX_SUGGESTIONS = 3;
 const AGENT = /^\/?agents\/([^/]+)$/;
-/** The name of an agent, or its Agent-ID, which may be written as a path. */
+/** The name or Agent-ID of an agent, which may be written as a path. */
 function nameIn(written: string): string {
   return AGENT.exec(written)?.[1] ?? written;
 }
@@ -125,7 +125,7 @@ const AGENT_PATH = /^\/agents\/\{[^{}/]+\}$/;
 
 interface ActionIndex {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** The template under which agents are executed, where they can be. */
+  /** The path template under which agents are executed, if there is one. */
   readonly agentPath: string | undefined;
   readonly near: CloseMatcher;
 }
@@ -150,7 +150,7 @@ function* indexingActions(endpoints: readonly ListedDefinition[]): Paced<ActionI
   return { tools: byName, agentPath: agents?.definition.path, near };
 }
 
-/** 422: whatever EXECUTE dispatches, it is not EXECUTE once more. */
+/** 422: EXECUTE does not dispatch itself. */
 function itself(): Refusal {
   return violationAt("/action", "not", "must not be EXECUTE on / itself");
 }

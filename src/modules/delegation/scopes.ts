@@ -1,6 +1,6 @@
 /**
- * Decides which scopes are handed on, and whether they are a strict subset of what their holder
- * has: each is covered, and not all that is held is handed on.   AGTP "DELEGATE"
+ * Reads delegated scopes, and checks that they are a strict subset of their holder's: each is covered, and some held
+ * scope is not delegated.   AGTP "DELEGATE"
  */
 
 import { quoteValue } from "../../base/json-value.ts";
@@ -11,7 +11,7 @@ import {
   parseAuthorityScope,
 } from "../../identity/authority-scope.ts";
 
-/** The scopes that somebody holds. */
+/** The scopes of a holder. */
 export interface Held {
   readonly scopes: readonly string[];
   covers(scope: string): boolean;
@@ -19,7 +19,7 @@ export interface Held {
 
 const MAX_SCOPES = 256;
 
-/** Reads a list, or the text of a header; answers with what is wrong, in words. */
+/** Reads a list or a header's text; returns what is wrong with it as a string. */
 export function readScopes(value: unknown): readonly string[] | string {
   if (typeof value === "string") {
     return unique(parseAuthorityScope(value)) ?? "must be a comma-separated list of scope tokens";
@@ -35,19 +35,19 @@ function unique(scopes: readonly string[] | undefined): readonly string[] | unde
   return scopes && [...new Set(scopes)];
 }
 
-/** The scopes that their holder does not have. */
+/** The scopes that the holder lacks. */
 export function beyond(scopes: readonly string[], held: Held): readonly string[] {
   return scopes.filter((scope) => !held.covers(scope));
 }
 
-/** Tells whether something that is held stays behind; nothing at all can always be handed on. */
+/** Tells whether some held scope is not delegated; no scopes at all can always be delegated. */
 export function isNarrower(scopes: readonly string[], held: Held): boolean {
   if (scopes.length === 0) return true;
   const { covers } = compileGrants(scopes);
   return held.scopes.some((scope) => !covers(scope));
 }
 
-/** 262: names the scopes that are beyond. */
+/** 262: names the missing scopes. */
 export function refuseScopes(message: string, invalid: readonly string[]): Refusal {
   return authorizationRequired("scope-required", `${message} ${invalid.join(", ")}`, {
     scope: invalid.join(", "),

@@ -1,7 +1,6 @@
 /**
- * The agent that is to do the work: one of this server, or one of a peer. 404 for an agent that
- * nobody here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may
- * not go to. AGTP "DELEGATE", AGTP "URI Scheme"
+ * Finds the target agent, hosted here or at a peer. 404 for an unknown agent · 403 for a server that is no peer, and
+ * for an agent of a peer that tasks may not go to. AGTP "DELEGATE", AGTP "URI Scheme"
  */
 
 import { type AgtpUri, parseUri, splitUri, type UriParts } from "../../client/uri.ts";
@@ -16,17 +15,17 @@ export type DelegationTarget =
   | { readonly kind: "hosted"; readonly agent: AgentDocument }
   | { readonly kind: "remote"; readonly peer: PeerServer; readonly agent: string };
 
-/** The places that targets are looked up in. */
+/** The sources that targets are looked up in. */
 export interface TargetSources {
   readonly peers: PeerDirectory;
   readonly isOwnAddress: IsOwnAddress;
-  /** An agent of this server: by its Agent-ID, and by its name for a caller that may learn of it. */
+  /** Finds an agent of this server by its Agent-ID, or by name if the caller may see it. */
   findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
 }
 
 const NAMED_PEER = /^([a-z0-9][a-z0-9._-]*):([^/:]+)$/i;
 
-/** Looks an agent up: an Agent-ID, a name, `PEER:AGENT`, or a URI. */
+/** Resolves a target: an Agent-ID, a name, `PEER:AGENT`, or a URI. */
 export function resolveTarget(
   sources: TargetSources,
   written: string,
@@ -64,13 +63,13 @@ function resolveUri(
   return delegationForbidden("peer-not-configured", message);
 }
 
-/** Form 1: an agent, and no server to ask for it. */
+/** Form 1: a URI of an agent without a server. */
 function agentAlone({ userinfo, host, port, path, query }: UriParts): string | undefined {
   const isAlone = userinfo === undefined && port === undefined && query === undefined;
   return isAlone && isAgentId(host) && ["", "/"].includes(path) ? host : undefined;
 }
 
-/** Undefined: it is no agtp URI. */
+/** Returns undefined if it is not an agtp URI. */
 function readUri(text: string): AgtpUri | undefined {
   try {
     return parseUri(text);

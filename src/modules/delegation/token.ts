@@ -1,6 +1,6 @@
 /**
- * A delegation token: what one hop hands on, as a JWT that the delegating server signs with its
- * Ed25519 key. Who may be believed is for the chain to say.   AGTP "DELEGATE", RFC 7519, RFC 8725
+ * A delegation token: one hop as a JWT, signed with the delegating server's Ed25519 key. `chain.ts` decides which
+ * servers may vouch.   AGTP "DELEGATE", RFC 7519, RFC 8725
  */
 import type { KeyObject } from "node:crypto";
 import { given, isRecord } from "../../base/json-value.ts";
@@ -17,16 +17,16 @@ import { readScopes } from "./scopes.ts";
 
 /** The claims of a token; times are milliseconds since the epoch. */
 export interface TokenClaims {
-  /** The server that signs. */
+  /** The server that signs the token. */
   readonly issuer: string;
-  /** The agent that hands on. */
+  /** The delegating agent. */
   readonly subject: string;
-  /** The server that is to take the task. */
+  /** The server that the task is sent to. */
   readonly audience: string;
-  /** The agent that is to work. */
+  /** The agent that the task is delegated to. */
   readonly target: string;
   readonly scopes: readonly string[];
-  /** SHA-256 of the tokens of the hops before, the oldest first. */
+  /** SHA-256 of the earlier hops' tokens, oldest first. */
   readonly chain: readonly string[];
   readonly deadline: number;
   readonly id: string;
@@ -38,20 +38,20 @@ export interface TokenClaims {
 interface TokenFault {
   readonly fault: "malformed" | "unknown-issuer" | "signature" | "expired";
   readonly message: string;
-  /** As the token says it, unverified. */
+  /** The issuer claim, unverified. */
   readonly issuer?: string;
 }
 
 /** Loaded between the start and the first task, where there are peers. */
 export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
 
-/** No token of an attribution record, or of anybody else, can stand for one. */
+/** The token type, which no attribution record or other JWT has. */
 const TYPE = "agtp-delegation+jwt";
 const DELEGATION = /^(?:application\/)?agtp-delegation\+jwt$/i;
 const MAX_TOKEN_LENGTH = 16_384;
-/** The most that the clocks of two servers may differ. */
+/** The largest difference between the clocks of two servers. */
 const CLOCK_TOLERANCE_S = 5;
-/** The longest time that any token is good for. */
+/** The longest lifetime of a token. */
 const MAX_LIFETIME_S = 86_400;
 
 /** Signs a token. */
@@ -77,7 +77,7 @@ export async function signToken(claims: TokenClaims, key: KeyObject, now: number
     .sign(key);
 }
 
-/** The claims of a token, verified under its issuer's key; never rejects. */
+/** Returns the claims of a token, verified with its issuer's key, or its fault; never rejects. */
 export async function verifyToken(
   token: string,
   keyFor: (issuer: string) => Ed25519PublicKey | undefined,
@@ -128,14 +128,14 @@ function readClaims(
   const { zone } = payload;
   const texts = [iss, sub, aud, jti, target, deadline, taskHash, zone ?? ""];
   if (!texts.every((text) => typeof text === "string" && text.length <= 512)) return undefined;
-  // A name is anybody's: who hands on is said by its Agent-ID alone.
+  // The subject must be an Agent-ID, because a name is not unique.
   if (!isAgentId(String(sub)) || !isKeepable(String(iss), String(jti))) return undefined;
   if (typeof scopes === "string" || !isHashList(chain)) return undefined;
   if (typeof iat !== "number" || typeof exp !== "number") return undefined;
   const at = Date.parse(String(deadline));
   const isPlausible =
     iat <= now / 1000 + CLOCK_TOLERANCE_S &&
-    // Whole seconds around a time that begins and ends within one.
+    // `iat` and `exp` are rounded outwards to whole seconds.
     exp - iat <= MAX_LIFETIME_S + 1 &&
     at <= exp * 1000;
   if (!isPlausible) return undefined;
@@ -146,7 +146,7 @@ function readClaims(
   };
 }
 
-/** Tells whether a token can be kept as one that was taken. */
+/** Tells whether a token's id can be stored. */
 function isKeepable(issuer: string, id: string): boolean {
   return isOpaqueId(id) && Buffer.byteLength(seenKey(issuer, id)) <= MAX_NAME_BYTES;
 }
@@ -163,22 +163,22 @@ export function isTokenFault(verdict: TokenClaims | TokenFault): verdict is Toke
 
 interface SeenToken {
   readonly issuer: string;
-  /** When nobody would believe it any more, in milliseconds since the epoch. */
+  /** The time after which the token is not accepted anyway, in milliseconds since the epoch. */
   readonly until: number;
 }
 
 const MAX_PER_ISSUER = 10_000;
 /**
- * The clock never steps back, but a process that was killed before its next record may not know how
- * far it had come: a token that was forgotten is not believed again by less than this.
+ * The clock never steps back, but after a kill it may resume earlier than it had come. Tokens are kept this much
+ * longer than needed, so that a forgotten one is not accepted again.
  */
 const CLOCK_STEP_MS = 3_600_000;
 
 type Taken = "fresh" | "seen" | "full";
 
 /**
- * Tokens that were taken: each is good for one task, whatever happens to the process meanwhile. Only what
- * a peer has signed gets here, for as long as it could be sent again, and so many of each peer.
+ * The tokens that were taken: each is good for one task, even across restarts. Only verified tokens of peers are
+ * stored, while they could be replayed, up to a quota for each peer.
  */
 export class SeenTokens {
   readonly #seen: Collection<SeenToken>;
@@ -187,7 +187,7 @@ export class SeenTokens {
     this.#seen = seen;
   }
 
-  /** Opens the register of a store; by `now`, tokens are believed as well as forgotten. */
+  /** Opens the register of a store; `now` decides both acceptance and removal of tokens. */
   static async open(store: Store, now: () => number): Promise<SeenTokens> {
     const seen = await Collection.open(store, {
       name: "delegation-tokens",
@@ -196,14 +196,14 @@ export class SeenTokens {
       orderOf: ({ until }) => until,
       forgottenAt: ({ until }) => until + CLOCK_STEP_MS,
       quota: { perOwner: MAX_PER_ISSUER },
-      // A token that could be sent again is never forgotten.
+      // A token that could be replayed is never evicted.
       rankOf: ({ until }, at) => (until < at ? 0 : undefined),
       now,
     });
     return new SeenTokens(seen);
   }
 
-  /** Resolves once it is kept; `until` is when nobody would believe the token any more. */
+  /** Takes a token, and resolves once it is stored; it is not accepted after `until` anyway. */
   async take(issuer: string, id: string, until: number): Promise<Taken> {
     const { kind } = await this.#seen.add(seenKey(issuer, id), { issuer, until });
     if (kind === "taken") return "seen";

@@ -1,8 +1,7 @@
 /**
- * A task that an agent of this server does: each call is dispatched as that agent, with what was
- * handed on to it and no more, and is recorded in its chain. The first that does not succeed ends
- * it. 550 with what the agent was answered · 551 where it handed on in its turn, and a link further
- * on does not hold.   AGTP "DELEGATE"
+ * Performs a task as an agent of this server: each call is dispatched as that agent, with only the delegated scopes,
+ * and is recorded in its chain. The first failure ends the task. 550 with the agent's answer · 551 if the agent
+ * delegated in turn, and a later link does not hold.   AGTP "DELEGATE"
  */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -29,7 +28,7 @@ interface WorkOptions {
   isFloor(pair: Pair): boolean;
 }
 
-/** Does the work, as far as it goes. */
+/** Performs the steps, until one fails. */
 export async function work(
   options: WorkOptions,
   agent: AgentDocument,
@@ -46,7 +45,7 @@ export async function work(
     if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
     const { pair, answer, auditId, awaitsAnswer } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
-    // The operator's functions may answer a status of failure with a body of their own.
+    // An operator's function may answer a failure status with a body of its own.
     if (answer.kind === "refusal" || !isDone(answer.status)) {
       return failed(stepFailed(agent, task.isSequence ? index : undefined, answer), priorActions);
     }
@@ -83,7 +82,7 @@ async function takeStep(
   return { pair, answer, auditId, awaitsAnswer };
 }
 
-/** The answer to the agent is told in the answer's own words. */
+/** Builds the refusal for a failed step, with the status and message of its answer. */
 function stepFailed(
   { agentId }: AgentDocument,
   step: number | undefined,
@@ -110,13 +109,13 @@ function stepFailed(
   return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
 }
 
-/** Refusals and errors that leave open if it was done. */
+/** Codes of refusals and errors that leave open if the step was done. */
 const OPEN_ENDS: ReadonlySet<string> = new Set([
   "outcome-unknown" satisfies RefusalCode,
   ...(["upstream_timeout", "upstream_malformed_response"] satisfies UpstreamError[]),
 ]);
 
-/** A refusal says that it was not done; a fault, an upstream's, or another agent's failure, may say less. */
+/** A refusal means that the step was not done; faults, upstreams and other agents may leave this unknown. */
 function outcomeOf({ status, code, carried, details }: Answered): WorkOutcome {
   if (status === 500 || OPEN_ENDS.has(code)) return "unknown";
   const told = recordIn(details);
@@ -133,7 +132,7 @@ function outcomeOf({ status, code, carried, details }: Answered): WorkOutcome {
   }
 }
 
-/** The parts of a refusal that tell of it, or of what a step of a composition was answered. */
+/** The parts of a refusal, or of a composition step's answer, that tell the state of the work. */
 type Answered = Pick<Refusal, "carried" | "details"> & {
   readonly status: number;
   readonly code: string;
