@@ -1,4 +1,4 @@
-/** `[webhooks]` and `[groups]`: where people are sent what waits for them, and who is told together. */
+/** `[webhooks]` and `[groups]`: webhook destinations, and groups of recipients notified together. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -14,17 +14,17 @@ import {
   text,
 } from "../../schema/section-field.ts";
 
-/** `[webhooks]` */
+/** `[webhooks]`, with every default filled in. */
 export interface WebhooksConfig {
   readonly escalations?: string;
   readonly secret?: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly ca?: string;
-  /** URL by name. */
+  /** URLs by name. */
   readonly recipients: Readonly<Record<string, string>>;
 }
 
-/** Agents by name or Agent-ID, and webhooks as `webhook:NAME`, by the group's name. */
+/** Members by group name: agents by name or Agent-ID, and webhooks as `webhook:NAME`. */
 export type GroupsConfig = Readonly<Record<string, readonly string[]>>;
 
 /** The schema of `[webhooks]`. */

@@ -1,8 +1,8 @@
 /**
- * The inbox of an agent. QUERY /inbox: what it was sent, the newest first, page by page; reading
- * changes nothing. CONFIRM of a notification: it is read, or rejected, and its sender can see that,
- * or deferred, and stays unread; what is said last counts. 262 and 401 for a caller without an inbox here ·
- * 422 malformed. AGTP "NOTIFY", "QUERY", "CONFIRM"
+ * The inbox of an agent. QUERY /inbox: its notifications, newest first, in pages; reading changes nothing. CONFIRM of
+ * a notification: accepted or rejected, which marks it read and is visible to its sender, or deferred, which leaves it
+ * unread; the last confirmation counts. 262 and 401 for a caller without an inbox here · 422 malformed. AGTP "NOTIFY",
+ * "QUERY", "CONFIRM"
  */
 
 import type { Confirmable } from "../../dispatch/approvals/confirmation.ts";
@@ -24,7 +24,7 @@ import { readInboxEntry } from "./notification-views.ts";
 const USUAL_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** The endpoint of every agent's own inbox. */
+/** The endpoint by which each agent reads its own inbox. */
 export function inboxEndpoint(register: NotificationRegister): ProtocolEndpoint {
   return {
     method: "QUERY",
@@ -66,13 +66,13 @@ function inboxHandler(register: NotificationRegister): RouteHandler {
     return floorResult(call, {
       entries: entries.filter((entry) => entry !== undefined),
       unread: all.filter((entry) => !isRead(entry)).length,
-      // Older than the last one shown, where there are any.
+      // The cursor for older entries; null if there are none.
       next: shown.length > page.length ? last : null,
     });
   };
 }
 
-/** Takes confirmations of what lies in the caller's own inbox. */
+/** Confirms notifications in the caller's own inbox. */
 export function confirmableNotifications(register: NotificationRegister): Confirmable {
   return {
     async confirm({ targetId: target, status, reason }, { call, exchange }) {
@@ -90,7 +90,7 @@ export function confirmableNotifications(register: NotificationRegister): Confir
   };
 }
 
-/** The one with this delivery_id; without one, those that their senders call so. */
+/** The entry with this delivery_id, or else those with this id of their senders. */
 function entriesOf(
   register: NotificationRegister,
   target: string,

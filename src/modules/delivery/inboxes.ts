@@ -1,7 +1,7 @@
 /**
- * The inboxes of agents: what is new in each, what its agent has confirmed, and whether there is room. No
- * sender can fill one alone, and what has expired is not shown. They follow the collections of
- * notifications and confirmations, whoever writes them.   AGTP "NOTIFY" expiry
+ * The inboxes of agents: their unread entries, confirmations and free room. No sender can fill one alone, and expired
+ * entries are not shown. They follow the collections of notifications and confirmations, including changes by other
+ * processes.   AGTP "NOTIFY" expiry
  */
 import type { Confirmation, Notification } from "./notification.ts";
 
@@ -17,7 +17,7 @@ export interface InboxLimits {
 
 class Inbox {
   readonly #entries = new Map<string, InboxEntry>();
-  /** Serials of what is new, by sender. */
+  /** Serials of unread notifications, by sender. */
   readonly #unread = new Map<string, Set<string>>();
   #unreadCount = 0;
 
@@ -25,7 +25,7 @@ class Inbox {
     return this.#entries.size === 0;
   }
 
-  /** Tells whether a sender may put something here. */
+  /** Tells whether the inbox takes one more notification of a sender. */
   hasRoom(sender: string, { perInbox, perSender }: InboxLimits, now: number): boolean {
     const isFull = (): boolean =>
       this.#unreadCount >= perInbox || (this.#unread.get(sender)?.size ?? 0) >= perSender;
@@ -34,7 +34,7 @@ class Inbox {
     return !isFull();
   }
 
-  /** Takes a notification in, or how it is now. */
+  /** Adds a notification, or replaces its earlier version. */
   put(notification: Notification): void {
     const { serial } = notification;
     const before = this.#entries.get(serial);
@@ -50,7 +50,7 @@ class Inbox {
     this.#entries.delete(serial);
   }
 
-  /** The last word of its agent counts. */
+  /** Records its agent's confirmation; the last one counts. */
   confirm(serial: string, confirmation: Confirmation): void {
     const entry = this.#entries.get(serial);
     if (entry === undefined) return;
@@ -64,7 +64,7 @@ class Inbox {
     return this.#entries.get(serial);
   }
 
-  /** Notifications that have not expired, the newest first: by their serials, whoever told of which first. */
+  /** Unexpired notifications, newest first by serial, whatever order they arrived in here. */
   newest(now: number): readonly InboxEntry[] {
     const shown = [...this.#entries.values()].filter((entry) => !isOver(entry, now));
     return shown.sort((one, other) => (serialOf(one) < serialOf(other) ? 1 : -1));
@@ -85,7 +85,7 @@ class Inbox {
   }
 }
 
-/** Tells whether its agent has done with it. */
+/** Tells whether its agent has accepted or rejected it. */
 export function isRead({ confirmation }: InboxEntry): boolean {
   return confirmation !== undefined && confirmation.status !== "deferred";
 }
@@ -101,7 +101,7 @@ function isOver({ notification }: InboxEntry, now: number): boolean {
 export class Inboxes {
   readonly #inboxes = new Map<string, Inbox>();
 
-  /** Undefined while it is empty. */
+  /** Undefined for an empty inbox. */
   of(agentId: string): Inbox | undefined {
     return this.#inboxes.get(agentId);
   }
@@ -111,7 +111,7 @@ export class Inboxes {
     return this.#inboxes.get(agentId)?.find(serial);
   }
 
-  /** A notification is another, or gone. */
+  /** Applies a notification's change, or its deletion if `after` is undefined. */
   move(before: Notification | undefined, after: Notification | undefined): void {
     const { serial = "", deliveries = [] } = after ?? before ?? {};
     for (const delivery of deliveries) {
@@ -125,7 +125,7 @@ export class Inboxes {
     }
   }
 
-  /** An agent has said something of a notification. */
+  /** Records an agent's confirmation of a notification. */
   confirm(serial: string, agentId: string, confirmation: Confirmation): void {
     this.#inboxes.get(agentId)?.confirm(serial, confirmation);
   }

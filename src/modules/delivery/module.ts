@@ -1,6 +1,6 @@
 /**
- * NOTIFY and what belongs to it: inboxes, the word of their agents to CONFIRM, what QUERY and INSPECT
- * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
+ * NOTIFY and its surroundings: inboxes, their agents' confirmations by CONFIRM, the views for QUERY and INSPECT, and
+ * the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
  */
 import { relative } from "node:path";
 import type { Problem } from "../../base/problem.ts";
@@ -91,7 +91,7 @@ function addressBook(context: DeliveryContext): AddressBook {
   };
 }
 
-/** They get nothing, and whoever notifies the group is told. */
+/** Warns of group members that do not exist; they get nothing, and senders to the group see that. */
 function findMissingMembers(
   { groups, directory, file }: DeliverySections,
   book: AddressBook,
@@ -110,7 +110,7 @@ interface InspectNotificationOptions extends ReceiptSources {
   readonly register: Pick<NotificationRegister, "find" | "settled" | "entryOf" | "now">;
 }
 
-/** INSPECT of a notification: its receipt as things stand now, for its sender; 404 for others. */
+/** INSPECT of a notification: its current receipt, for its sender; 404 for others. */
 async function inspectNotification(
   sources: InspectNotificationOptions,
   call: Call,
@@ -129,14 +129,14 @@ async function inspectNotification(
   return floorResult(call, { target: "notification", ...currentReceipt(notification, sources) });
 }
 
-/** Messages, and how often each agent sends one. */
+/** Notifications, webhook messages and the senders' rates. */
 interface KeptDelivery {
   readonly webhooks: WebhookOutbox;
   readonly notifications: NotificationRegister;
   readonly rate: RateWindow;
 }
 
-/** Opens what an earlier process kept; how often each agent notifies ends with the processes. */
+/** Opens the stored notifications and messages; the senders' rates end with the processes. */
 export async function openDelivery(
   store: Store,
   _: unknown,

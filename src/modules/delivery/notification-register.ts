@@ -1,8 +1,7 @@
 /**
- * All notifications of this server. One with its inbox entries and webhook messages is in the store
- * with a single commit before its sender hears of it. It is remembered for a day beyond its expiry,
- * so that whoever repeats its id meanwhile is not heard twice; what its sender cannot repeat makes
- * room earlier, once nothing more happens to it.   AGTP "NOTIFY"
+ * The notifications of this server. A notification, its inbox entries and its webhook messages are stored in one
+ * commit before its sender is answered. It is remembered for a day beyond its expiry, so that repeating its id
+ * delivers nothing twice; one without a sender's id makes room earlier, once its deliveries are done.   AGTP "NOTIFY"
  */
 import { recordIn } from "../../base/json-value.ts";
 import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
@@ -31,9 +30,9 @@ import {
 } from "./notification.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
-/** The limits of notifications that nobody has looked at, and of what is remembered. */
+/** The quotas for unread notifications, and for remembered ones. */
 export interface NotificationLimits extends InboxLimits {
-  /** Deliveries of one sender that are remembered. */
+  /** Remembered deliveries of one sender. */
   readonly perSenderKept: number;
 }
 
@@ -52,13 +51,13 @@ interface Parts extends Required<NotificationRegisterOptions> {
   readonly inboxes: Inboxes;
   readonly notifications: Collection<Notification>;
   readonly confirmations: Collection<Confirmation>;
-  /** The names that senders gave their notifications, for other processes over the same store. */
+  /** The ids that senders chose, as guards against other processes on the same store. */
   readonly names: Collection<KeptName>;
 }
 
 export class NotificationRegister {
   readonly #parts: Parts;
-  /** By serial, those on their way into the store. */
+  /** Commits in progress, by serial. */
   readonly #keeping = new Map<string, Promise<boolean>>();
   readonly now: () => number;
 
@@ -89,31 +88,31 @@ export class NotificationRegister {
       now,
     });
     const names = await Collection.open<KeptName>(store, { ...NAME_COLLECTION, now });
-    // Messages of what was forgotten went with it.
+    // Forgetting a notification deleted its webhook messages too.
     await outbox.refresh();
     const kept = { store, outbox, limits, now };
     return new NotificationRegister({ ...kept, inboxes, notifications, confirmations, names });
   }
 
-  /** A sender's own notification, kept or about to be. */
+  /** A sender's own notification, stored or about to be. */
   find(sender: string, id: string): Notification | undefined {
     return this.#parts.notifications.find("name", nameOf(sender, id));
   }
 
   /**
-   * Resolves once a notification is kept; false where another process was faster with its name.
-   * Rejects where it could not be kept.
+   * Resolves once a notification is stored; false if another process took its name first. Rejects if it could not be
+   * stored.
    */
   async settled({ serial }: Notification): Promise<boolean> {
     return (await this.#keeping.get(serial)) ?? true;
   }
 
-  /** A sender's own, the newest first. */
+  /** A sender's own notifications, newest first. */
   sentBy(sender: string): readonly Notification[] {
     return this.#parts.notifications.ofOwner(sender).toReversed();
   }
 
-  /** The entries of an agent's inbox that have not expired, the newest first. */
+  /** The unexpired entries of an agent's inbox, newest first. */
   inboxOf(agentId: string): readonly InboxEntry[] {
     return this.#parts.inboxes.of(agentId)?.newest(this.now()) ?? [];
   }
@@ -123,21 +122,21 @@ export class NotificationRegister {
     return this.#parts.inboxes.find(serial, agentId);
   }
 
-  /** The content of a notification; undefined while it is on its way into the store. */
+  /** The content of a notification; undefined until it is stored. */
   async contentOf(serial: string): Promise<unknown> {
     const stored = await this.#parts.store.get(NOTIFICATIONS, serial);
     return recordIn(stored)["content"];
   }
 
-  /** Delivers; resolves once that survives the process. */
+  /** Delivers a notification; resolves once it is stored. */
   accept(draft: NotificationDraft): Promise<Acceptance> {
     return this.#accept(draft, undefined);
   }
 
-  /** `lost`: the serial that the name stands for, and that no notification has. */
+  /** `lost` is the serial that the name refers to without a notification. */
   async #accept(draft: NotificationDraft, lost: string | undefined): Promise<Acceptance> {
     const named = this.#nameIn(draft)?.serial;
-    // A name may be heard of before its notification, and the commit is guarded by the name as it is known.
+    // The name may arrive before its notification; the commit is guarded by the name's known value.
     if (named !== undefined && named !== lost) return this.#acceptAgain(draft);
     const serial = uuidv7();
     const { recipients, content, serverId, id = serial, ...said } = draft;
@@ -155,7 +154,7 @@ export class NotificationRegister {
     const drafts = [kept, ...this.#draftName(notification)];
     const isKept = await this.#keep(serial, this.#parts.outbox.keep(messages, drafts));
     if (!isKept) return this.#acceptAgain(draft);
-    // Others made room, and took confirmations and messages with them.
+    // The draft evicted other notifications, with their confirmations and messages.
     if (kept.changes.length > 1) this.#refresh();
     return {
       kind: "accepted",
@@ -163,7 +162,7 @@ export class NotificationRegister {
     };
   }
 
-  /** Keeps what a recipient says of what is in its inbox. */
+  /** Stores a recipient's confirmation of an entry in its inbox. */
   async confirm(
     serial: string,
     agentId: string,
@@ -177,7 +176,7 @@ export class NotificationRegister {
     return confirmation;
   }
 
-  /** The name is taken in the same commit, or nothing is kept. */
+  /** Drafts the name for the same commit; the guard fails the whole commit if the name is taken. */
   #draftName(notification: Notification): readonly Draft[] {
     const { sender, id, isNamed } = notification;
     if (!isNamed) return [];
@@ -190,7 +189,7 @@ export class NotificationRegister {
     return id === undefined ? undefined : this.#parts.names.get(nameOf(sender, id));
   }
 
-  /** Another process has the name, or had it until now. */
+  /** Handles a name that another process holds, or held until now. */
   async #acceptAgain(draft: NotificationDraft): Promise<Acceptance> {
     await this.#parts.names.refresh();
     const named = this.#nameIn(draft)?.serial;
@@ -210,7 +209,7 @@ export class NotificationRegister {
     }
   }
 
-  /** A store that cannot be read now is read with the next that makes room. */
+  /** Rereads the collections; if the store cannot be read now, the next eviction rereads them. */
   #refresh(): void {
     const { confirmations, names, outbox } = this.#parts;
     for (const kept of [confirmations, names, outbox]) kept.refresh().catch(() => undefined);
@@ -237,7 +236,7 @@ export class NotificationRegister {
   }
 }
 
-/** Nothing more happens to it. */
+/** True if the notification has expired, or none of its deliveries can still change. */
 function isDone(
   { serial, deliveries, expiresAt }: Notification,
   { inboxes, outbox, now }: Pick<Parts, "inboxes" | "outbox" | "now">,
@@ -260,8 +259,7 @@ interface WebhookNotice {
 }
 
 /**
- * A notification as a webhook is told of it: everything in the body, which is what is signed. The
- * message for a webhook; none for anybody else.
+ * Builds the message for a webhook, with everything in the body, since only that is signed; none for other recipients.
  */
 function buildWebhookMessage(notice: WebhookNotice): readonly OutgoingMessage[] {
   const { notification, recipient, delivery, content, serverId } = notice;

@@ -1,7 +1,7 @@
 /**
- * Notifications as they are shown: to its sender the receipt, recipient by recipient, as it was accepted,
- * which is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
- * and QUERY show; to its recipient the entry in the inbox. Each agent sees its own.
+ * Views of notifications: for the sender the receipt for each recipient, as accepted (the answer of NOTIFY and of its
+ * repetitions) and as current (INSPECT and QUERY); for the recipient the entry in the inbox. Each agent sees only its
+ * own.
  * AGTP "NOTIFY", "QUERY"
  */
 
@@ -26,12 +26,12 @@ export interface ReceiptSources {
   readonly outbox: Pick<WebhookOutbox, "find">;
 }
 
-/** The receipt as the notification was accepted. */
+/** The receipt at the time of acceptance. */
 export function acceptedReceipt(notification: Notification): Readonly<Record<string, unknown>> {
   return receipt(notification, notification.deliveries.map(acceptedState));
 }
 
-/** The receipt as things stand now. */
+/** The current receipt. */
 export function currentReceipt(
   notification: Notification,
   sources: ReceiptSources,
@@ -59,7 +59,7 @@ function receipt(
   };
 }
 
-/** `partial` where some recipients get it, or got it, and others do not. */
+/** `partial` if some recipients get the notification, or got it, and others do not. */
 function stateOf(receipts: readonly RecipientReceipt[]): DeliveryState | "partial" {
   const states = new Set(receipts.map(({ state }) => state));
   const [first = "failed", ...others] = states;
@@ -67,7 +67,7 @@ function stateOf(receipts: readonly RecipientReceipt[]): DeliveryState | "partia
   return states.has("failed") || states.has("expired") ? "partial" : "queued";
 }
 
-/** The state of one recipient when a notification is accepted. */
+/** The state for one recipient at the time of acceptance. */
 export function acceptedState(delivery: Delivery): RecipientReceipt {
   const { kind, name: recipient } = delivery;
   switch (kind) {
@@ -80,7 +80,7 @@ export function acceptedState(delivery: Delivery): RecipientReceipt {
   }
 }
 
-/** The agent that has it, unless its sender may not learn of that. */
+/** The receiving agent, unless it is hidden from the sender. */
 function agentOf(delivery: Extract<Delivery, { readonly kind: "inbox" }>): object {
   return isUnnamed(delivery) ? {} : { agent_id: delivery.agentId };
 }
@@ -125,7 +125,7 @@ interface NotificationSourceOptions extends ReceiptSources {
 
 const MAX_ENTRIES = 100;
 
-/** Both sources. */
+/** The QUERY sources of inbox entries and of sent notifications. */
 export function notificationSources(options: NotificationSourceOptions): readonly QuerySource[] {
   return [
     { name: "inbox", entries: (asker) => inboxEntries(options, asker) },
@@ -148,7 +148,7 @@ async function inboxEntries(
   });
 }
 
-/** An entry as its agent reads it; undefined while it is on its way into the store. */
+/** An entry as its agent reads it; undefined until its content is stored. */
 export async function readInboxEntry(
   register: Pick<NotificationRegister, "contentOf">,
   entry: InboxEntry,
@@ -184,7 +184,7 @@ async function sentEntries(
   });
 }
 
-/** Strangers have no inbox, and have sent nothing. */
+/** Agents not hosted here have no inbox and have sent nothing. */
 function hostedCaller({ caller }: QueryCaller): string | undefined {
   return caller.document === undefined ? undefined : caller.agentId;
 }

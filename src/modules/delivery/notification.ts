@@ -1,18 +1,17 @@
 /**
- * A notification as it is kept: who sent it, to whom, until when it counts, and what became of it
- * for each recipient at the moment it was accepted. It never changes; what happens later is kept
- * beside it.   AGTP "NOTIFY"
+ * A stored notification: sender, recipients, expiry, and the outcome for each recipient at the time of acceptance. It
+ * never changes; later events are stored beside it.   AGTP "NOTIFY"
  */
 import type { CollectionOptions } from "../../state/collection-options.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Change } from "../../state/store.ts";
 import { deleteMessage } from "./webhook-delivery.ts";
 
-/** The urgency: how soon somebody should look.   AGTP "NOTIFY" */
+/** The urgency of a notification.   AGTP "NOTIFY" */
 export const URGENCIES = ["critical", "informational", "background"] as const;
 export type Urgency = (typeof URGENCIES)[number];
 
-/** The promises of delivery.   AGTP "NOTIFY" */
+/** The delivery guarantees.   AGTP "NOTIFY" */
 export const GUARANTEES = ["at_most_once", "at_least_once", "exactly_once"] as const;
 export type Guarantee = (typeof GUARANTEES)[number];
 
@@ -23,7 +22,7 @@ export type Recipient =
       readonly kind: "nobody";
       readonly name: string;
       readonly reason: UndeliveredReason;
-      /** The agent that is there no more. */
+      /** The retired agent. */
       readonly agentId?: string;
     };
 
@@ -33,7 +32,7 @@ type UndeliveredReason =
   | "inbox-full"
   | "webhook-queue-full";
 
-/** The outcome of a notification for one recipient when it was accepted. */
+/** The outcome for one recipient at the time of acceptance. */
 export type Delivery =
   | { readonly kind: "inbox"; readonly name: string; readonly agentId: string }
   | { readonly kind: "webhook"; readonly name: string; readonly deliveryId: string }
@@ -41,13 +40,13 @@ export type Delivery =
 
 /** A notification without its content. Times are milliseconds since the epoch. */
 export interface Notification {
-  /** This server's own, in the order in which notifications came. */
+  /** The server's id, in order of acceptance. */
   readonly serial: string;
-  /** The sender's, or else the serial. */
+  /** The sender's id, or else the serial. */
   readonly id: string;
-  /** True if the sender chose the id, and can repeat it. */
+  /** True if the sender chose the id, and so can repeat it. */
   readonly isNamed: boolean;
-  /** Equal for two notifications that say the same. */
+  /** A hash that is equal for notifications with the same content and parameters. */
   readonly fingerprint: string;
   readonly sender: string;
   readonly senderName: string;
@@ -60,7 +59,7 @@ export interface Notification {
   readonly deliveries: readonly Delivery[];
 }
 
-/** The word of a recipient on a notification.   AGTP "CONFIRM" */
+/** A recipient's confirmation of a notification.   AGTP "CONFIRM" */
 export interface Confirmation {
   readonly attestationId: string;
   readonly status: "accepted" | "rejected" | "deferred";
@@ -68,44 +67,44 @@ export interface Confirmation {
   readonly at: number;
 }
 
-/** A notification that a sender wants delivered. */
+/** A notification to be delivered. */
 export interface NotificationDraft
   extends Omit<Notification, "serial" | "id" | "isNamed" | "deliveries"> {
-  /** Undefined: the sender has none, and gets the server's. */
+  /** Undefined: the sender chose no id, so the serial is used. */
   readonly id: string | undefined;
   readonly recipients: readonly Recipient[];
   readonly content: unknown;
-  /** As webhooks are told. */
+  /** Included in webhook messages. */
   readonly serverId: string;
 }
 
 export type Acceptance =
   | { readonly kind: "accepted"; readonly notification: Notification }
-  /** Nobody gets it, and nothing is kept. */
+  /** No recipient gets it, and nothing is stored. */
   | { readonly kind: "undelivered"; readonly deliveries: readonly Delivery[] }
-  /** Another process has kept one of this sender and id before. */
+  /** Another process has stored a notification with this sender and id. */
   | { readonly kind: "taken"; readonly notification: Notification }
-  /** The sender has too much that is not done with. */
+  /** The sender has too many deliveries that are not done. */
   | { readonly kind: "full" };
 
-/** By serial, and so in the order in which they came; each with its content. */
+/** Notifications with their content, by serial and thus in order of acceptance. */
 export const NOTIFICATIONS = "notifications";
 const CONFIRMATIONS = "notification-confirmations";
 const NAMES = "notification-names";
 
 const REMEMBERED_MS = 86_400_000;
 
-/** A notification as it is written; its content is read for itself. */
+/** A notification as stored; its content is read separately. */
 export type StoredNotification = Notification & { readonly content?: unknown };
 
-/** Every notification; its sender's names for it are found by `nameOf`. */
+/** The notifications; a sender's id finds its own by `nameOf`. */
 export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
   name: NOTIFICATIONS,
   read: readNotification,
   ownerOf: ({ sender }) => sender,
   indexes: { name: ({ sender, id }) => nameOf(sender, id) },
   forgottenAt: ({ expiresAt }) => expiresAt + REMEMBERED_MS,
-  // How much each sender has under way is counted in deliveries.
+  // The quota of each sender counts deliveries.
   sizeOf: ({ deliveries }) => deliveries.length,
   changesOnDelete: ({ serial, sender, id, isNamed, deliveries }) => {
     const changes = deliveries.flatMap((delivery) => changesWith(serial, delivery));
@@ -114,48 +113,48 @@ export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
   },
 };
 
-/** A name that a sender has given, so that no other process takes a notification by the same. */
+/** A sender's id of a notification, stored so that no other process accepts it again. */
 export interface KeptName {
   readonly serial: string;
   /** Milliseconds since the epoch. */
   readonly forgottenAt: number;
 }
 
-/** By `nameOf`; each goes with its notification. */
+/** Names by `nameOf`; each is deleted with its notification. */
 export const NAME_COLLECTION: CollectionOptions<KeptName> = {
   name: NAMES,
   read: recordReader<KeptName>({ serial: "string", forgottenAt: "number" }),
   forgottenAt: ({ forgottenAt }) => forgottenAt,
 };
 
-/** The name of a notification, as it is kept. */
+/** The stored name of a notification. */
 export function keptNameOf({ serial, expiresAt }: Notification): KeptName {
   return { serial, forgottenAt: expiresAt + REMEMBERED_MS };
 }
 
-/** The last word of each recipient, by `confirmationKey`. */
+/** The last confirmation of each recipient, by `confirmationKey`. */
 export const CONFIRMATION_COLLECTION: CollectionOptions<Confirmation> = {
   name: CONFIRMATIONS,
   read: recordReader<Confirmation>({ attestationId: "string", status: "string", at: "number" }),
 };
 
-/** No Agent-ID has a slash. */
+/** The key of a sender's id; an Agent-ID contains no slash. */
 export function nameOf(sender: string, id: string): string {
   return `${sender}/${id}`;
 }
 
-/** The key of an agent's word for a notification. */
+/** The key of an agent's confirmation of a notification. */
 export function confirmationKey(serial: string, agentId: string): string {
   return `${serial}/${agentId}`;
 }
 
-/** The notification and the agent of a confirmation's key. */
+/** Splits a confirmation's key into serial and Agent-ID. */
 export function readConfirmationKey(key: string): readonly [serial: string, agentId: string] {
   const [serial = "", agentId = ""] = key.split("/");
   return [serial, agentId];
 }
 
-/** Entries of a delivery that go with its notification. */
+/** Deletions of what belongs to a delivery, made with its notification's. */
 function changesWith(serial: string, delivery: Delivery): readonly Change[] {
   switch (delivery.kind) {
     case "none":

@@ -1,6 +1,6 @@
 /**
- * A request of NOTIFY, read from its parameters in the draft's words or in the reference's
- * (`event` with `payload`, `priority`). 422 for what cannot be meant.   AGTP "NOTIFY"
+ * A request of NOTIFY, with the parameters of the draft or of the reference implementation (`event` with `payload`,
+ * `priority`). 422 for invalid parameters.   AGTP "NOTIFY"
  */
 
 import { hash } from "node:crypto";
@@ -19,7 +19,7 @@ import {
   type Urgency,
 } from "./notification.ts";
 
-/** A request of NOTIFY, as far as the parameters tell. */
+/** A request of NOTIFY, as read from its parameters. */
 export interface NotifyRequest
   extends Pick<
     NotificationDraft,
@@ -33,7 +33,7 @@ export interface NotifyRequest
     | "content"
   > {
   readonly addresses: readonly string[];
-  /** As an earlier version kept it: by the order in which members are written. */
+  /** The fingerprint of an earlier version, which depends on the order of members. */
   readonly earlierFingerprint: string;
 }
 
@@ -47,7 +47,7 @@ const LONGEST_LIFETIME_MS = 30 * 86_400_000;
 
 const ADDRESS = { type: "string", minLength: 1, maxLength: 512 };
 
-/** Parameters of NOTIFY; which of them have to be there is for the handler to say. */
+/** Parameters of NOTIFY; the handler checks which are required. */
 export const NOTIFY_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -72,7 +72,7 @@ export const NOTIFY_SCHEMA: JsonSchema = {
   examples: [{ recipient: "porter", content: "The boat is here.", expiry: "PT1H" }],
 };
 
-/** Reads the parameters, which satisfy the schema. */
+/** Reads the parameters, which the schema has validated. */
 export function readNotifyRequest(
   input: Readonly<Record<string, unknown>>,
   { agentId, now }: NotifyContext,
@@ -106,7 +106,7 @@ export function readNotifyRequest(
   };
 }
 
-/** The reference's event is a name; what it comes with is its payload. */
+/** The content; an event of the reference implementation is a name with a payload. */
 function contentOf({ content, message, event, payload }: NotifyInput): unknown {
   const said = content ?? message;
   if (said !== undefined || event === undefined) return said;
@@ -115,7 +115,7 @@ function contentOf({ content, message, event, payload }: NotifyInput): unknown {
 
 type NotifyInput = Readonly<Record<string, unknown>>;
 
-/** The reference takes an event without a recipient for the agent's own. */
+/** The recipient; an event without one is for the calling agent, as in the reference implementation. */
 function recipientOf(
   { recipient, event }: NotifyInput,
   agentId: string,
@@ -133,7 +133,7 @@ function findContentFault(content: unknown): readonly SchemaViolation[] {
   return [violation("content", "maxLength", message)];
 }
 
-/** A time, or a duration from now on; a text says what is wrong with it. */
+/** Reads a point in time, or a duration from `now`; returns what is wrong with it as a string. */
 function readExpiry(written: unknown, now: number): number | string {
   if (written === undefined) return now + USUAL_LIFETIME_MS;
   const at = readMoment(written, now);
@@ -142,7 +142,7 @@ function readExpiry(written: unknown, now: number): number | string {
   return Math.min(at, now + LONGEST_LIFETIME_MS);
 }
 
-/** The reference's word for how urgent it is. */
+/** Maps the reference implementation's `priority` to an urgency. */
 function urgencyOf(priority: unknown): Urgency {
   if (typeof priority !== "string") return "informational";
   if (/^(?:critical|urgent|high)$/i.test(priority)) return "critical";

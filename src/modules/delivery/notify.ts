@@ -1,8 +1,8 @@
 /**
- * NOTIFY: what its sender wants others to know, put into their inboxes and on its way to webhooks
- * before the answer; for the infrastructure, that a certificate was revoked.
- * 262 and 401 for a caller that is no agent of this server · 404 nobody of that name · 409 another
- * notification has the id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
+ * NOTIFY: puts a notification into its recipients' inboxes and the webhook outbox before the answer; a broadcast to
+ * the infrastructure reports a revoked certificate.
+ * 262 and 401 for a caller that is no agent of this server · 404 no such recipient · 409 another notification has the
+ * id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
  */
 
 import { isRecord, quoteValue } from "../../base/json-value.ts";
@@ -88,7 +88,7 @@ async function notify(
   return deliver(options, call, { ...request, sender: agentId, senderName: document.name });
 }
 
-/** Nothing is awaited before the register has it: who repeats an id meanwhile is answered alike. */
+/** Nothing is awaited before the register has the notification, so a concurrent repetition gets the same answer. */
 async function deliver(
   { register, book, serverId }: NotifyOptions,
   call: Call,
@@ -111,7 +111,7 @@ async function deliver(
   }
 }
 
-/** The sender has sent it before, or something else under this id. */
+/** Answers a repeated id: with the receipt, or with 409 if the notification differs. */
 function repeated(
   call: Call,
   known: Notification,
@@ -121,7 +121,7 @@ function repeated(
   return isSame ? floorResult(call, acceptedReceipt(known)) : idTaken();
 }
 
-/** Undefined as long as there is one recipient that may get it. */
+/** Returns a refusal if no recipient may get the notification. */
 function refuseNobody(recipients: readonly Recipient[]): Refusal | undefined {
   const [first] = recipients;
   if (first === undefined || recipients.some(({ kind }) => kind !== "nobody")) return undefined;
@@ -137,10 +137,10 @@ function idTaken(): Refusal {
   return idempotencyConflict("idempotency-key-reuse", message);
 }
 
-/** The recipient that stands for this server itself. */
+/** The recipient that stands for this server. */
 const BROADCAST = "infrastructure:broadcast";
 
-/** Acts on a broadcast; of all its events this server knows one. */
+/** Acts on a broadcast; `certificate_revoked` is the only supported event. */
 async function revokeCertificate(
   { directory, certificates, policy }: NotifyOptions,
   call: Call,

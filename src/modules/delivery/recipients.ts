@@ -1,6 +1,6 @@
 /**
- * From what a sender writes to whom it means: an agent by name, Agent-ID or agtp URI, a group, a
- * webhook of the configuration. Whoever is not known here gets nothing, and the sender is told.
+ * Resolves a sender's addresses to recipients: an agent by name, Agent-ID or agtp URI, a group, or a configured
+ * webhook. An unknown address gets nothing, and its sender sees that.
  * AGTP "NOTIFY" recipient, AGTP "URI Scheme"
  */
 import { splitUri } from "../../client/uri.ts";
@@ -13,22 +13,21 @@ import type { Recipient } from "./notification.ts";
 export interface AddressBook {
   readonly directory: Pick<AgentDirectory, "find" | "findByName" | "resolve">;
   isRetired(agent: AgentDocument): boolean;
-  /** Tells whether a sender may learn which agents there are. */
+  /** True if a sender may list agents. */
   isDisclosedTo(sender: string): boolean;
-  /** URL by name. */
+  /** URLs by name. */
   readonly webhooks: Readonly<Record<string, string>>;
-  /** Agents and `webhook:NAME`, by the group's name. */
+  /** Members by group name: agents and `webhook:NAME`. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
   readonly isOwnAddress: IsOwnAddress;
 }
 
-/** Tells whether a sender may learn that there is an agent. */
+/** Tells whether an agent is visible to the sender. */
 type IsShown = (agent: AgentDocument) => boolean;
 
 /**
- * The recipients of the addresses, each of them once, in the order written. An agent that its sender may
- * not learn of is reached by its Agent-ID, and in a group, under the name of that; without a sender,
- * it is the operator who asks.
+ * Resolves addresses, without duplicates and in their order. A hidden agent is reached by its Agent-ID, or in a group
+ * under the group's name; without a sender, nothing is hidden from the caller, which is the operator.
  */
 export function resolveRecipients(
   addresses: readonly string[],
@@ -40,7 +39,7 @@ export function resolveRecipients(
   const recipients = new Map<string, Recipient>();
   for (const address of addresses) {
     for (const recipient of resolveAddress(address, book, isShown)) {
-      // An agent that is retired has an id, too.
+      // A retired agent has an Agent-ID, too.
       const key = ("agentId" in recipient ? recipient.agentId : undefined) ?? recipient.name;
       if (!recipients.has(key)) recipients.set(key, recipient);
     }
@@ -59,7 +58,7 @@ function resolveAddress(
   return (book.groups[group] ?? []).map((member) => resolveOne(member, book, isShown, address));
 }
 
-/** Tells whether it is somebody in a group whom the sender may not learn of. */
+/** True for a member of a group that is hidden from the sender. */
 export function isUnnamed({ name }: Pick<Recipient, "name">): boolean {
   return name.startsWith("group:");
 }
@@ -84,7 +83,7 @@ function resolveOne(
       ? { kind: "nobody", name: group, reason: "agent-retired" }
       : { kind: "agent", name: group, agentId };
   }
-  // Names can be guessed.
+  // A name could be guessed, so it does not reach a hidden agent.
   if (isHidden && !address.includes(agentId)) return unknown(address);
   const name = isHidden ? address : agent.name;
   return book.isRetired(agent)
@@ -99,8 +98,7 @@ function unknown(name: string): Recipient {
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
 
 /**
- * An Agent-ID means the same agent wherever it is asked for (Forms 1 and 1a); a name (Forms 3 and 4)
- * only that of this server.
+ * Finds an agent: an Agent-ID is valid with any host (Forms 1 and 1a), a name (Forms 3 and 4) only with this server's.
  */
 function findAgent(
   address: string,

@@ -1,8 +1,7 @@
 /**
- * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by their
- * senders, few of them to one URL, each when its pause is over. What became of one is kept again where the store
- * could not. Asked to stop it begins nothing more, lets what runs end for a moment, and then breaks it off:
- * what was broken off is sent again by the next.
+ * Sends the messages of the outbox while its deployment is served: concurrently, fairly by sender, few to one URL,
+ * each after its pause. A state that the store did not take is written again. On stop, it starts nothing more, gives
+ * running attempts a moment and then aborts them; aborted messages are sent again by the next courier.
  */
 
 import { FairShares } from "../../base/fair-shares.ts";
@@ -26,13 +25,13 @@ export interface WebhookAttempt {
   readonly signal: AbortSignal;
 }
 
-/** Sends within a bounded time; never rejects. */
+/** Sends a message within a bounded time; never rejects. */
 export type SendWebhook = (attempt: WebhookAttempt) => Promise<AttemptOutcome>;
 
-/** Calls back after so many milliseconds, unless what it answers is called before. */
+/** Calls back after `afterMs` milliseconds, unless the returned function is called first. */
 export type Schedule = (callback: () => void, afterMs: number) => () => void;
 
-/** Hears of what became of messages. */
+/** The log of outcomes. */
 interface CourierLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -41,16 +40,16 @@ interface CourierLog {
 interface CourierOutbox {
   queued(): Iterable<WebhookDelivery>;
   bodyOf(id: string): Promise<unknown>;
-  /** False: it is not this process's to send any more. */
+  /** False: this process may no longer send the message. */
   update(delivery: WebhookDelivery): Promise<boolean>;
   postpone(id: string, at: number): void;
 }
 
-/** The parts that a courier works with; tests choose their own clock. */
+/** The dependencies of a courier; tests supply their own clock. */
 export interface CourierOptions {
   readonly outbox: CourierOutbox;
   readonly send: SendWebhook;
-  /** False for a URL that messages may not go to now; an attempt there would be the only one of some. */
+  /** False for a URL that is not configured now, so that a message with one attempt does not waste it. */
   reaches?(url: string): boolean;
   readonly log: CourierLog;
   now(): number;
@@ -60,12 +59,12 @@ export interface CourierOptions {
 
 const MAX_AT_ONCE = 16;
 const MAX_AT_ONCE_PER_URL = 4;
-/** The messages of one sender that are chosen from: as many for each of so many URLs as could begin. */
+/** The most candidates noted for one sender in a round. */
 const MAX_NOTED = 64;
-/** After a fault of this server: a full disk is not cured by haste. */
+/** The pause after an internal fault, since haste does not help against a full disk. */
 const FAULT_PAUSE_MS = 30_000;
 const GRACE_MS = 1000;
-/** Timers of Node.js fire at once beyond 2^31 milliseconds. */
+/** Longest timer, since those of Node.js fire at once beyond 2^31 milliseconds. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 export class WebhookCourier {
@@ -74,7 +73,7 @@ export class WebhookCourier {
   readonly #shares = new FairShares(MAX_AT_ONCE);
   readonly #runningByUrl = new Tally();
   readonly #closing = new AbortController();
-  /** When the state of what is over is kept once more, after it could not be. */
+  /** When the final states that the store did not take are written again. */
   #keepAgainAt = 0;
   #isStopped = false;
   #cancelTimer: () => void = () => undefined;
@@ -83,7 +82,7 @@ export class WebhookCourier {
     this.#options = options;
   }
 
-  /** Begins what is due, and comes back for the rest by itself. */
+  /** Starts due messages, and schedules itself for the rest. */
   wake(): void {
     if (this.#isStopped) return;
     this.#cancelTimer();
@@ -98,12 +97,12 @@ export class WebhookCourier {
       else if (!this.#running.has(delivery.id) && this.#isUrlFree(delivery)) note(due, delivery);
     }
     this.#begin(due);
-    // The next that ends wakes it again.
+    // The next attempt to end wakes it again.
     if (this.#shares.isFull) return;
     this.#cancelTimer = (this.#options.schedule ?? scheduleTimer)(() => this.wake(), next - at);
   }
 
-  /** Begins as many as there are places, each for the sender whose turn it is. */
+  /** Fills the free places, one message for each sender in turn. */
   #begin(due: Map<string, WebhookDelivery[]>): void {
     for (let owner = this.#shares.next(due.keys()); owner !== undefined; ) {
       const own = due.get(owner) ?? [];
@@ -119,7 +118,7 @@ export class WebhookCourier {
     return this.#runningByUrl.of(url) < MAX_AT_ONCE_PER_URL;
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Stops the courier; resolves once no attempt is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelTimer();
@@ -165,7 +164,7 @@ export class WebhookCourier {
       const failed = { kind: "failed", reason: "the message is not in the store" } as const;
       return this.#settle({ ...begun, state: "failed", at: now(), reason: failed.reason }, failed);
     }
-    // Said before it is done: after a crash it counts as tried.
+    // Stored before sending, so that it counts as tried after a crash.
     if (begun.isOnce && !(await outbox.update(begun))) return;
     const { signal } = this.#closing;
     const outcome = await send({ id, url, body, signal });
@@ -203,12 +202,12 @@ export class WebhookCourier {
   }
 }
 
-/** News of the server itself is of nobody. */
+/** The owner of a message; the server's own news have none. */
 function ownerOf({ owner = "" }: WebhookDelivery): string {
   return owner;
 }
 
-/** Notes as many of each sender as could begin at once. */
+/** Notes only as many messages of each sender as could start at once. */
 function note(due: Map<string, WebhookDelivery[]>, delivery: WebhookDelivery): void {
   const own = due.get(ownerOf(delivery)) ?? [];
   due.set(ownerOf(delivery), own);
@@ -216,12 +215,12 @@ function note(due: Map<string, WebhookDelivery[]>, delivery: WebhookDelivery): v
   if (own.length < MAX_NOTED && toUrl < MAX_AT_ONCE_PER_URL) own.push(delivery);
 }
 
-/** The rest of a URL may be a secret. */
+/** Logs get only the host, because the rest of a URL may be secret. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }
 
-/** Calls back after so long; the function that is answered takes that back. */
+/** Calls back after `afterMs` milliseconds; the returned function cancels that. */
 export function scheduleTimer(callback: () => void, afterMs: number): () => void {
   const timer = setTimeout(callback, afterMs);
   timer.unref();

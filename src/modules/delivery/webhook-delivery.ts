@@ -1,7 +1,7 @@
 /**
- * One webhook message on its way, as a state machine without a clock of its own: queued, tried as
- * often as it takes with growing pauses, then delivered, failed or expired for good. What is sent at
- * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
+ * A webhook message as a state machine without a clock: queued, retried with growing pauses, then finally delivered,
+ * failed or expired. An at-most-once message is tried once, even if the process ends meanwhile.   AGTP "NOTIFY"
+ * delivery_guarantee
  */
 import { pauseAfter } from "../../base/back-off.ts";
 import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
@@ -16,20 +16,20 @@ export interface WebhookDelivery {
   readonly id: string;
   readonly url: string;
   readonly expiresAt: number;
-  /** Tried once and never again. */
+  /** True if it is tried only once. */
   readonly isOnce: boolean;
-  /** Nobody asks what became of it. */
+  /** Set for news, of which no sender asks the outcome. */
   readonly isNews?: true;
   /** The agent on whose behalf it is sent. */
   readonly owner?: string;
   readonly state: DeliveryState;
-  /** Attempts that were begun. */
+  /** Attempts started. */
   readonly attempts: number;
-  /** The process that sends it, where there are several. */
+  /** The process that sends the message, if there are several. */
   readonly heldBy?: string;
-  /** While it is queued, when it is tried next; afterwards, since when it is what it is. */
+  /** For a queued message, the time of its next attempt; otherwise the time of its final state. */
   readonly at: number;
-  /** Why the last attempt came to nothing. */
+  /** Why the last attempt failed. */
   readonly reason?: string;
 }
 
@@ -37,16 +37,16 @@ export type AttemptOutcome =
   | { readonly kind: "taken" }
   | {
       readonly kind: "failed";
-      /** In words that whoever sent the message may read. */
+      /** The reason for the message's sender. */
       readonly reason: string;
-      /** In words for the log. */
+      /** The details for the log. */
       readonly detail?: string;
     };
 
 const LONGEST_PAUSE_MS = 15 * 60_000;
 const BACK_OFF = { firstMs: 500, longestMs: LONGEST_PAUSE_MS };
 
-/** A message as it begins. */
+/** The initial state of a message. */
 export function newDelivery(
   { id, url, expiresAt, isOnce = false, isNews, owner }: OutgoingMessage,
   now: number,
@@ -56,30 +56,28 @@ export function newDelivery(
   return { id, url, expiresAt, isOnce, ...news, ...sender, state: "queued", attempts: 0, at: now };
 }
 
-/** The pause after so many attempts; `random` of 0 to 1 keeps the many apart. */
+/** The pause after an attempt; `random` from 0 to 1 spreads the retries. */
 export function scatteredPause(attempts: number, random: number): number {
   return Math.round(pauseAfter(attempts, BACK_OFF) * (0.5 + random / 2));
 }
 
-/** Tells whether it can still change. */
+/** Tells whether its state can still change. */
 export function isQueued({ state }: WebhookDelivery): boolean {
   return state === "queued";
 }
 
-/**
- * The time until it is tried: 0 where that lies further off than any pause, for the clock stepped.
- */
+/** Milliseconds until the next attempt. A wait longer than any pause means that the clock stepped, and counts as 0. */
 export function waitFor({ at }: Pick<WebhookDelivery, "at">, now: number): number {
   const wait = at - now;
   return wait > LONGEST_PAUSE_MS ? 0 : Math.max(0, wait);
 }
 
-/** An attempt begins. */
+/** Starts an attempt. */
 export function beginAttempt(delivery: WebhookDelivery): WebhookDelivery {
   return { ...delivery, attempts: delivery.attempts + 1 };
 }
 
-/** An attempt that was begun has ended. */
+/** Ends an attempt with its outcome. */
 export function endAttempt(
   delivery: WebhookDelivery,
   outcome: AttemptOutcome,
@@ -92,30 +90,27 @@ export function endAttempt(
   }
   const { reason } = outcome;
   if (delivery.isOnce) return { ...delivery, state: "failed", at: now, reason };
-  // At its expiry it is looked at once more, and given up.
+  // At its expiry, the message is due once more and expires.
   const at = Math.min(now + scatteredPause(delivery.attempts, random), delivery.expiresAt);
   return expire({ ...delivery, at, reason }, now);
 }
 
-/** The reason that is told of a message whose URL the configuration has no more. */
+/** The reason for a message whose URL is no longer configured. */
 export const NO_SUCH_URL = "this server has no such webhook any more";
 
-/** It cannot be tried now: nothing of it counts as an attempt. */
+/** Postpones a message without counting an attempt. */
 export function putOff(delivery: WebhookDelivery, now: number): WebhookDelivery {
   const at = Math.min(now + LONGEST_PAUSE_MS, delivery.expiresAt);
   return { ...delivery, at, reason: NO_SUCH_URL };
 }
 
-/** Nothing is sent after its expiry. */
+/** Expires a queued message after its expiry. */
 export function expire(delivery: WebhookDelivery, now: number): WebhookDelivery {
   if (!isQueued(delivery) || now < delivery.expiresAt) return delivery;
   return { ...delivery, state: "expired", at: delivery.expiresAt };
 }
 
-/**
- * A message that a process left when it ended: nobody knows whether an attempt that was begun
- * arrived.
- */
+/** Recovers a message of an ended process: a started attempt may have arrived, so an at-most-once message fails. */
 export function recover(delivery: WebhookDelivery): WebhookDelivery {
   if (!isQueued(delivery) || !delivery.isOnce || delivery.attempts === 0) return delivery;
   return { ...delivery, state: "failed", reason: "the server ended while it was being sent" };
@@ -128,20 +123,20 @@ const readWhole = recordReader<WebhookDelivery>({
   ...{ attempts: "number", at: "number" },
 });
 
-/** A stored delivery; anything else is none. */
+/** Returns a stored delivery, or undefined if it is malformed. */
 export function readDelivery(value: unknown): WebhookDelivery | undefined {
   const delivery = readWhole(value);
   return delivery !== undefined && STATES.includes(delivery.state) ? delivery : undefined;
 }
 
-/** Bodies by the ids of their messages: written once and deleted with the last attempt. */
+/** Bodies by message id: written once, and deleted with the last attempt. */
 export const BODIES = "webhook-bodies";
 const DELIVERIES = "webhook-deliveries";
 
-/** Longer than whoever put something here asks for it. */
+/** Outlasts the time for which notifications are remembered. */
 const REMEMBERED_MS = 2 * 86_400_000;
 
-/** Every message, in the order in which they are due. */
+/** The messages, in the order in which they are due. */
 export const DELIVERY_COLLECTION: CollectionOptions<WebhookDelivery> = {
   name: DELIVERIES,
   read: readDelivery,
@@ -151,22 +146,22 @@ export const DELIVERY_COLLECTION: CollectionOptions<WebhookDelivery> = {
   groups: {
     queued: (delivery) => (isQueued(delivery) ? "" : undefined),
     url: (delivery) => (isQueued(delivery) ? delivery.url : undefined),
-    // News that was delivered, or given up: nobody asks what became of it.
+    // Delivered or abandoned news, whose outcome is not queried.
     spent: (delivery) => (delivery.isNews && !isQueued(delivery) ? "" : undefined),
   },
 };
 
-/** Keeps the body of a message. */
+/** Stores the body of a message. */
 export function putBody(id: string, body: unknown): Change {
   return { kind: "put", collection: BODIES, key: id, value: body };
 }
 
-/** Forgets the body of a message. */
+/** Deletes the body of a message. */
 export function deleteBody(id: string): Change {
   return { kind: "delete", collection: BODIES, key: id };
 }
 
-/** Nothing of the message is left. */
+/** Deletes a message and its body. */
 export function deleteMessage(id: string): readonly Change[] {
   return [{ kind: "delete", collection: DELIVERIES, key: id }, deleteBody(id)];
 }

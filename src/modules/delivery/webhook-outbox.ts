@@ -1,8 +1,7 @@
 /**
- * The outbox of webhook messages: what was put here is in the store before anybody hears of it, and
- * stays until it was delivered, has failed or has expired, through reloads and crashes. What became
- * of it can be asked for two days beyond its expiry; its id is delivered no second time meanwhile. Of
- * news that nobody asks about the latest are remembered.
+ * The outbox of webhook messages: a message is stored before its sender is answered, and stays until it is delivered,
+ * has failed or has expired, across reloads and crashes. Its outcome is kept for two days beyond its expiry, and its
+ * id is not delivered again meanwhile. Of news, whose outcome is not queried, only the latest are kept.
  * AGTP "NOTIFY" delivery_guarantee
  */
 
@@ -29,32 +28,32 @@ import {
   type WebhookDelivery,
 } from "./webhook-delivery.ts";
 
-/** The parts that the outbox needs of its surroundings. */
+/** The dependencies of the outbox. */
 interface OutboxOptions {
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now?(): number;
-  /** Whose messages are whose; without it, all are this process's. */
+  /** The holders of messages; without them, this process holds all. */
   readonly holders?: Holders;
 }
 
-/** Waiting for one URL; a caller that asks before putting something here leaves room for those that do not. */
+/** For `hasRoom`: callers that ask it leave room for messages that are queued without asking. */
 const MAX_QUEUED_PER_URL = 1000;
 const MAX_QUEUED = 20_000;
-/** Messages of a process that is gone, taken over at the same time. */
+/** Messages taken over from a gone process at once. */
 const TAKEN_AT_ONCE = 64;
-/** Between one attempt to take them over and the next. */
+/** The pause after a failed takeover. */
 const TAKEN_LATER_MS = 5_000;
-/** Of news that is over, of all together: telling people something new makes the outbox no larger. */
+/** The most finished news kept in all, so that news do not make the outbox grow. */
 const SPENT_KEPT = 1000;
 
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
   readonly #holders: Holders;
   readonly #deliveries: Collection<WebhookDelivery>;
-  /** The states that the store has not been told of: forgotten with the process. */
+  /** States that the store has not taken yet; they are lost with the process. */
   readonly #ahead: Map<string, WebhookDelivery>;
-  /** The deliveries that are on their way into the store. */
+  /** Commits in progress, by message id. */
   readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
@@ -70,7 +69,7 @@ export class WebhookOutbox implements WebhookQueue {
     this.#holders = holders;
   }
 
-  /** Opens the outbox of a store; nothing is sent before there is something that does. */
+  /** Opens the outbox of a store; nothing is sent before `deliverBy`. */
   static async open(options: OutboxOptions): Promise<WebhookOutbox> {
     const { store, now = Date.now, holders = SOLE_HOLDER } = options;
     const ahead = new Map<string, WebhookDelivery>();
@@ -87,7 +86,7 @@ export class WebhookOutbox implements WebhookQueue {
     return outbox;
   }
 
-  /** News, of which nobody asks what became. Rejects where there is no room at all. */
+  /** Queues news, whose outcome is not queried. Rejects if the outbox is full. */
   async enqueue(message: WebhookMessage): Promise<void> {
     const { id } = message;
     if (this.#deliveries.get(id) !== undefined) {
@@ -98,19 +97,19 @@ export class WebhookOutbox implements WebhookQueue {
     await this.keep([{ ...message, isNews: true }], []);
   }
 
-  /** Tells whether one more message for a URL is taken on. */
+  /** Tells whether one more message for a URL is accepted. */
   hasRoom(url: string): boolean {
     const isFree = this.#deliveries.countIn("url", url) < MAX_QUEUED_PER_URL;
     return isFree && this.#countQueued() < MAX_QUEUED;
   }
 
   /**
-   * Keeps messages and what is drafted beside them in one commit: all of it, or nothing. False: a
-   * guarded draft is too late, or another node has taken one of the messages on.
+   * Commits messages and other drafts together, or nothing. False: a guarded draft came too late, or another node
+   * accepted one of the messages.
    */
   async keep(messages: readonly OutgoingMessage[], others: readonly Draft[]): Promise<boolean> {
     const fresh = messages.filter(({ id }) => this.#deliveries.get(id) === undefined);
-    // Of several nodes one takes a message on.
+    // Among several nodes, only one accepts a message.
     const isGuarded = this.#holders.self !== undefined;
     const drafts = fresh.flatMap((message) => {
       const begun = newDelivery(message, this.#deliveries.now());
@@ -130,20 +129,20 @@ export class WebhookOutbox implements WebhookQueue {
     return isKept;
   }
 
-  /** The state of a message now; undefined when there is none of this id any more. */
+  /** The current state of a message; undefined if it is unknown or forgotten. */
   find(id: string): WebhookDelivery | undefined {
     const delivery = this.#find(id);
     return delivery && expire(delivery, this.#deliveries.now());
   }
 
-  /** Takes in that messages went with what they belong to. */
+  /** Rereads the messages, some of which were deleted with their notifications. */
   refresh(): Promise<void> {
     return this.#deliveries.refresh();
   }
 
   /**
-   * Lists the deliveries that are queued as far as the store knows and that this process has to send, the
-   * oldest first; one that is over is to be updated once more.
+   * Lists the messages that the store has as queued and this process sends, oldest first; one with a final state needs
+   * another `update`.
    */
   *queued(): Iterable<WebhookDelivery> {
     for (const { id } of this.#deliveries.inGroup("queued", "")) {
@@ -153,14 +152,14 @@ export class WebhookOutbox implements WebhookQueue {
     }
   }
 
-  /** The body to be sent; undefined when it is lost. */
+  /** The body of a message; undefined if it is lost. */
   bodyOf(id: string): Promise<unknown> {
     return this.#store.get(BODIES, id);
   }
 
   /**
-   * A message has moved on: it holds from now on, and after a crash once this resolves. False: it is
-   * gone, or another node has taken it over meanwhile.
+   * Changes the state of a message: at once in memory, and durably once this resolves. False: the message is gone, or
+   * another node has taken it over.
    */
   async update(delivery: WebhookDelivery): Promise<boolean> {
     const { id } = delivery;
@@ -175,14 +174,14 @@ export class WebhookOutbox implements WebhookQueue {
     return isChanged;
   }
 
-  /** Tries it no earlier, unless another node has it by now; forgotten with the process. */
+  /** Postpones a message that this process still holds, in memory only. */
   postpone(id: string, at: number): void {
     const delivery = this.#find(id);
     if (delivery === undefined || !holds(this.#holders, delivery)) return;
     if (isQueued(delivery)) this.#ahead.set(id, { ...delivery, at });
   }
 
-  /** From now on this sends, until the function that is answered was called and has resolved. */
+  /** Sends from now on; the returned function stops that, and resolves once it has ended. */
   deliverBy(options: Omit<CourierOptions, "outbox" | "now">): () => Promise<void> {
     const now = (): number => this.#deliveries.now();
     const courier = new WebhookCourier({ ...options, outbox: this, now });
@@ -200,7 +199,7 @@ export class WebhookOutbox implements WebhookQueue {
         log.warn(fields, "messages of a node that is gone cannot be taken over yet");
         if (!isEnded) cancel = schedule(() => void takeOver(), TAKEN_LATER_MS);
       }
-      // Also what could be taken.
+      // Sends what was taken over, even if not all of it was.
       courier.wake();
     };
     const forgetGone = this.#holders.watch(() => void takeOver());
@@ -213,7 +212,7 @@ export class WebhookOutbox implements WebhookQueue {
     };
   }
 
-  /** Nobody knows whether an attempt arrived that a process was at when it ended. */
+  /** Fails at-most-once messages with a started attempt, which may have arrived before the process ended. */
   async #recover(): Promise<void> {
     for (const delivery of this.queued()) {
       const recovered = recover(delivery);
@@ -221,7 +220,7 @@ export class WebhookOutbox implements WebhookQueue {
     }
   }
 
-  /** Takes what waits from processes that are gone, in batches. */
+  /** Takes over the queued messages of gone processes, in batches. */
   async #takeOver(): Promise<void> {
     const waiting = this.#deliveries.inGroup("queued", "");
     const left = waiting.filter((one) => isLeft(this.#holders, one)).map(({ id }) => id);
@@ -243,7 +242,7 @@ export class WebhookOutbox implements WebhookQueue {
     return this.#deliveries.countIn("queued", "");
   }
 
-  /** News that is over makes older such news go. */
+  /** Deletes the oldest finished news beyond the limit. */
   async #forgetSpent(): Promise<void> {
     const spent = this.#deliveries.inGroup("spent", "").map(({ id }) => id);
     await this.#deliveries.delete(spent.slice(0, Math.max(0, spent.length - SPENT_KEPT)));

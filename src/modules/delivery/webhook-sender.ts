@@ -1,6 +1,6 @@
 /**
- * Sends webhook messages over HTTPS: signed, within a few seconds, to URLs of the configuration and
- * no other. Redirects are not followed, and nothing of the answer is believed but its status.
+ * Sends webhook messages over HTTPS, signed and within a few seconds, only to configured URLs. Redirects are not
+ * followed, and only the status of the response counts.
  */
 
 import { createHmac } from "node:crypto";
@@ -10,7 +10,7 @@ import { createHttpClient, type HttpClient } from "../../handlers/connection-opt
 import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
 import { type AttemptOutcome, NO_SUCH_URL } from "./webhook-delivery.ts";
 
-/** The destinations that messages may go to, and the keys that vouch for both sides. */
+/** The allowed destinations, the signing secret and the trusted CAs. */
 export interface WebhookSenderOptions {
   readonly urls: ReadonlySet<string>;
   readonly serverId: string;
@@ -22,7 +22,7 @@ export interface WebhookSenderOptions {
 
 interface WebhookSender {
   readonly send: SendWebhook;
-  /** Loads what sending takes, while nobody waits for it. */
+  /** Loads the HTTP client ahead of its first use. */
   prepare(): void;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 65_536;
 const MAX_CONNECTIONS = 4;
 
-/** Connects to nothing before there is something to send. */
+/** Creates a sender, which connects at the first message. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { urls, ca } = options;
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
@@ -105,7 +105,7 @@ interface SignedRequest {
   readonly body: string;
 }
 
-/** The value of the header field. */
+/** The value of the `agtp-signature` header field. */
 export function webhookSignature({ secret, timestamp, body }: SignedRequest): string {
   const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`, "utf8").digest("hex");
   return `t=${timestamp},v1=${mac}`;
