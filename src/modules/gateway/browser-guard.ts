@@ -1,8 +1,8 @@
 /**
- * Keeps pages of browsers from what they must not do. No page may read an answer unless its origin
- * is configured. A page may still send what it cannot read the answer of, so from any other origin
- * nothing is done that could change something: the sidecar may listen on the machine of whoever
- * looks at that page.   Fetch "CORS protocol", Fetch Metadata "Sec-Fetch-Site"
+ * Guards the sidecar against pages in browsers. A page may read an answer only if its origin is configured. A page can
+ * also send requests whose answers it cannot read, so requests from other origins that could change something are
+ * refused: the sidecar may listen on the machine of the page's viewer.   Fetch "CORS protocol", Fetch Metadata
+ * "Sec-Fetch-Site"
  */
 import { isIP } from "node:net";
 import { isLoopbackHost, readAuthority } from "../../base/addresses.ts";
@@ -10,10 +10,10 @@ import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
 import { FURTHER_METHODS, METHODS } from "./http-target.ts";
 
-/** The fields for the browser, beside the answer or instead of it. */
+/** The verdict on a request's origin, with header fields for the browser. */
 type OriginVerdict =
   | { readonly kind: "same"; readonly fields: FieldPairs }
-  /** A page elsewhere that promises to change nothing, which is for the endpoint to keep. */
+  /** A reading method from another origin, allowed only if the endpoint changes nothing. */
   | { readonly kind: "reading"; readonly fields: FieldPairs }
   | { readonly kind: "preflight"; readonly fields: FieldPairs }
   | { readonly kind: "refused" };
@@ -23,7 +23,7 @@ type FieldPairs = readonly (readonly [name: string, value: string])[];
 interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;
-  /** `Sec-Fetch-Site`: a browser says of a GET without Origin where it was asked to send it. */
+  /** `Sec-Fetch-Site`, by which a browser places the origin of a GET without Origin. */
   readonly site: string | undefined;
   /** `Access-Control-Request-Method` */
   readonly asksFor: string | undefined;
@@ -42,13 +42,13 @@ const EXPOSED = [
   ...["Mcp-Session-Id", "Negotiation-ID", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
   ...["Task-ID", "WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
-/** The time that a browser may remember; it never remembers longer than two hours. */
+/** How long a browser may cache a preflight; it caches none for more than two hours. */
 const MAX_AGE_SECONDS = 600;
 
-/** Links and pictures of other pages, which come without an Origin; an address that was typed is `none`. */
+/** Sites of links and images on other pages, which have no Origin; a typed address has `none`. */
 const ELSEWHERE: ReadonlySet<string | undefined> = new Set(["cross-site", "same-site"]);
 
-/** Judges by the configured origins. */
+/** Judges requests by the configured origins. */
 export function createOriginPolicy(
   origins: readonly string[],
 ): (request: OriginRequest) => OriginVerdict {
@@ -75,27 +75,26 @@ export function createOriginPolicy(
   };
 }
 
-/** The usual methods, and the one that is asked for where the sidecar takes it. */
+/** The usual methods, and the requested one if the sidecar accepts it. */
 function methodsFor(asked: string): string {
   return FURTHER_METHODS.includes(asked) ? `${USUAL}, ${asked}` : USUAL;
 }
 
 interface HostRequest {
-  /** As it was written: origin-form, or absolute-form with a name of its own. */
+  /** As received: in origin-form, or in absolute-form with its own authority. */
   readonly target: string;
-  /** The one Host field; HTTP/1.0 needs none. */
+  /** The Host field; HTTP/1.0 needs none. */
   readonly said: string | undefined;
 }
 
-/** A name or an address, and a port or none. */
+/** A name or an address, with or without a port. */
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[0-9a-z._~-]+)(?::\d{0,5})?$/i;
 
 /**
- * Tells whether it is this sidecar that a client calls by its names. A page of any site can have its own name
- * resolve to this machine, and is then of the same origin; it cannot keep its browser from saying
- * that name. A sidecar on loopback answers to what no site on the web is called, addresses and
- * names without a dot, to the name of its `base_url`, and to those in `hosts`; elsewhere to every
- * name, unless `hosts` has some.   RFC 9110 §7.4, RFC 9112 §3.2
+ * Tells whether a request addresses this sidecar by one of its names. A page of any site can have its own name resolve
+ * to this machine (DNS rebinding) and is then same-origin, but its browser still sends that name. On loopback the
+ * sidecar accepts addresses and names that no web site has, its `host`, the name of its `base_url` and those in
+ * `hosts`; elsewhere it accepts every name, unless `hosts` is set.   RFC 9110 §7.4, RFC 9112 §3.2
  */
 export function createHostPolicy({
   host,
@@ -120,7 +119,7 @@ export function createHostPolicy({
   };
 }
 
-/** No name server can give these to anybody's pages. */
+/** Tells whether DNS cannot give this name to a web site. */
 function isNobodysSite(name: string): boolean {
   return isIP(name) !== 0 || !name.includes(".") || name.endsWith(".localhost");
 }
@@ -130,7 +129,7 @@ function nameIn(authority: string): string | undefined {
   return name && plainName(name);
 }
 
-/** Without the brackets of an address, and without the dot of the root. */
+/** Removes the brackets of an address and the root's dot, and lowers the case. */
 function plainName(name: string): string {
   return name
     .replace(/^\[(.*)\]$/, "$1")

@@ -16,7 +16,7 @@ import {
   webUrl,
 } from "../../schema/section-field.ts";
 
-/** `[gateway]` */
+/** `[gateway]`, with every default filled in. */
 export interface GatewayConfig {
   readonly enabled: boolean;
   readonly host: string;

@@ -1,7 +1,7 @@
 /**
- * The AGTP endpoints as HTTP: whatever path no other API has. Every method that HTTP knows comes to
- * the pipeline, which answers for all of them; OPTIONS is answered here, from the same tables.
- * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
+ * The AGTP endpoints as an HTTP API, at every path that no other API claims. Every HTTP method is passed to the
+ * pipeline, except OPTIONS, which is answered here from the same tables. 415 an encoded body · 404 and 405 for
+ * requests that cannot be passed to the pipeline.   AGTP "HTTP Gateway"
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { inLongTurn } from "../../base/loop-turns.ts";
@@ -32,17 +32,17 @@ interface EndpointApiParts {
   readonly pipeline: HttpEntrance;
 }
 
-/** The path that the API is mounted at: all requests for it are sent there. */
+/** The route of this API, to which the URLs of its requests are rewritten. */
 export const AGTP_ROUTE = "/";
 
 const NO_BODY = new Uint8Array(0);
 
-/** The API, as a plugin for the root of the path space. */
+/** Creates the API as a plugin for the root of the path space. */
 export function createEndpointApi(parts: EndpointApiParts): HttpPlugin {
   return (app) => {
     for (const method of FURTHER_METHODS) app.addHttpMethod(method, { hasBody: true });
     app.removeAllContentTypeParsers();
-    // A gate says what a body must be, once it is known whether anybody asks for one.
+    // A gate judges the content type later, if the endpoint reads a body at all.
     app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) =>
       inLongTurn(body.length, () => done(null, body)),
     );
@@ -114,7 +114,7 @@ export function createEndpointApi(parts: EndpointApiParts): HttpPlugin {
     return sendRefusal(reply, 404, errorBody("endpoint-not-found", message));
   }
 
-  /** Bodies that Fastify could not read; what is no fault of the client goes on to the root. */
+  /** Answers bodies that Fastify could not read; errors of 500 and above go on to the root's handler. */
   function answerError(
     error: FastifyError,
     request: FastifyRequest,
@@ -140,16 +140,16 @@ function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"])
 }
 
 /**
- * The header fields of an HTTP request that come to the pipeline: what is asked for, and the bearer
- * token for its judge. The sidecar says who asks, so identity fields are never passed, and neither
- * is the opt-in to negotiation.   AGTP "HTTP Gateway"
+ * The HTTP header fields that are passed to the pipeline: the request's own, and the bearer token to be verified. The
+ * sidecar itself sets the identity, so identity fields are never passed, and neither is the opt-in to negotiation.
+ * AGTP "HTTP Gateway"
  */
 const PASSED: ReadonlySet<string> = new Set([
   ...["accept", "authority-scope", "authorization", "content-type", "contract-synthesized"],
   ...["escalation-id", "idempotency-key", "request-id", "session-id", "task-id"],
 ]);
 
-/** The fields that pass, from names and values in turn, as they came. */
+/** Returns the fields to pass, from Node's flat list of names and values. */
 export function passFields(
   raw: readonly string[],
   { agentId, ownerId }: Pick<AgentDocument, "agentId" | "ownerId">,

@@ -1,7 +1,6 @@
 /**
- * The agent that the HTTP sidecar speaks as: the one that the operator names, else one that the
- * server issues for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP
- * Gateway"
+ * The agent that the HTTP sidecar speaks as: the one that the operator names, or else one that the server issues like
+ * its other hosted agents, without scopes.   AGTP "HTTP Gateway"
  */
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -17,7 +16,7 @@ import {
 } from "../../state/registers/hosted-identity.ts";
 import type { GatewayContext, GatewaySections } from "./config.ts";
 
-/** The speaker: nobody, one of the operator's, one that is issued, or nobody can. */
+/** The chosen agent: none, an operator's, an issued one, or a configuration problem. */
 type GatewayChoice =
   | { readonly kind: "none" | "issued" }
   | { readonly kind: "named"; readonly agent: AgentDocument }
@@ -26,16 +25,16 @@ type GatewayChoice =
 interface IssuedGatewayAgent {
   readonly agent: AgentDocument | undefined;
   readonly problems: readonly Problem[];
-  /** To be awaited before anything is served. */
+  /** Stores the agent's identity; to be awaited before anything is served. */
   keep(): Promise<void>;
 }
 
-/** The name of the agent that is issued, and what its identity is kept under. */
+/** The name of the issued agent, and the key of its stored identity. */
 const ISSUED_NAME = "http-gateway";
 
 const MAX_BYTES = 65_536;
 
-/** Chooses among the operator's agents. */
+/** Chooses the agent from the operator's documents. */
 export function chooseGatewayAgent(
   config: GatewaySections,
   documents: readonly AgentDocument[],
@@ -53,11 +52,11 @@ export function chooseGatewayAgent(
     return refuse(config, `no agent is called "${name}" (${way})`);
   }
   if (agent === undefined) return { kind: "issued" };
-  // Nobody said that HTTP clients may act with what this one is granted.
+  // The operator has not said that HTTP clients may use this agent's scopes.
   return refuse(config, `is required, because ${agent.file} has the name of the issued agent`);
 }
 
-/** The agent as it is kept, or a new one. Writes nothing before `keep`. */
+/** Returns the stored agent, or a new one. Writes nothing before `keep`. */
 export async function issueGatewayAgent({
   config,
   signingKey,
@@ -89,8 +88,8 @@ interface Inherited {
 }
 
 /**
- * Before the store had it, the agent was a Genesis and a document below `.agtp/agents`. It is still
- * that agent: its Agent-ID and its chain go on. The files are read, and left where they are.
+ * Earlier versions kept the agent as a Genesis and a document below `.agtp/agents`. It stays that agent, with its
+ * Agent-ID and chain. The files are read and left in place.
  */
 function readInherited({ directory }: GatewaySections): Inherited {
   const stem = join(directory, ".agtp", "agents", ISSUED_NAME);

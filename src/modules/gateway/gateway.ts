@@ -1,9 +1,8 @@
 /**
- * The HTTP sidecar of one deployment: every API on one Fastify instance, which never listens itself.
- * What no API has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
- * in no API's hands is answered here: 403 another origin · 404 a claimed path
- * that nobody serves · 421 another server's name · 429 too much for one account, unless its API says so ·
- * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
+ * The HTTP sidecar of one deployment: every API on one Fastify instance, which never listens itself. Paths that no API
+ * claims go to the AGTP endpoints, as the client wrote them. Answered here: 403 another origin · 404 nothing at a
+ * claimed path · 421 another server's name · 429 too much for one account, unless its API answers that · 431 too many
+ * fields · 500 a fault, with an id that is also logged.   AGTP "HTTP Gateway"
  */
 import {
   type FastifyError,
@@ -37,21 +36,21 @@ import {
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
 import { isUnder, METHODS, OPENAPI_PATH, readTarget } from "./http-target.ts";
 
-/** The parts that a sidecar is made from. */
+/** The dependencies of a sidecar. */
 export interface GatewayParts extends HttpEntranceParts {
   readonly config: Pick<GatewaySections, "server" | "gateway" | "limits">;
   readonly httpRoutes: readonly HttpRoute[];
-  /** For what does not come to the pipeline. */
+  /** Limits the rate of requests that bypass the pipeline. */
   readonly toll: Toll;
-  /** The source of `/openapi.json`, once the port is known. */
+  /** The source of `/openapi.json`, complete once the port is known. */
   openapiSource(): ExportSource;
   reportFault(errorId: string, error: unknown): void;
 }
 
-/** Segments of an HTTP API's paths may be longer than Fastify's hundred characters. */
+/** The longest path segment of an HTTP API, above Fastify's default of 100 characters. */
 const MAX_PARAMETER_LENGTH = 1024;
 
-/** Builds the sidecar. Throws when a route cannot be registered. */
+/** Builds the sidecar. Throws if a route cannot be registered. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { config, httpRoutes: routes, verbs, agent } = parts;
   const { serverId } = config.server;
@@ -65,7 +64,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     requestIdHeader: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-    // The path of an AGTP endpoint is for the path grammar to read, not for a router.
+    // The path grammar reads the paths of AGTP endpoints, not a router.
     rewriteUrl: ({ url = "" }) => {
       const { relative } = readAuthority(url);
       return isClaimed(relative) ? relative : AGTP_ROUTE;
@@ -84,7 +83,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   app.setNotFoundHandler((request, reply) => {
     const isDocument = splitTarget(request.url).path === OPENAPI_PATH;
     if (request.url !== AGTP_ROUTE && !isDocument) return sendRefusal(reply, 404, NOT_FOUND);
-    // A method that the pipeline is never asked, such as TRACE.
+    // Methods that are never passed to the pipeline, such as TRACE.
     const message = `method "${request.method}" is not served`;
     reply.header("allow", isDocument ? DOCUMENT_METHODS : METHODS.join(", "));
     return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
@@ -132,7 +131,7 @@ function addHooks(
     }
     const { origin, "sec-fetch-site": site, "access-control-request-method": asksFor } = headers;
     const verdict = judge({ method, origin, site: site?.toString(), asksFor });
-    // The pipeline knows better whom its requests come from.
+    // The pipeline limits its own requests, because it knows their callers.
     const isPipelines = request.url === AGTP_ROUTE && method !== "OPTIONS";
     const isEffect = verdict.kind === "reading" && isPipelines && mayChange(request, verbs);
     if (verdict.kind === "refused" || isEffect) {
@@ -144,15 +143,15 @@ function addHooks(
     return isPipelines ? undefined : takeToll(request, reply, toll, routeOf(routes, request.url));
   });
   app.addHook("onSend", async (request, reply) => {
-    // Closing on a client that is still sending would take the answer from it: what is left of the
-    // body is read and forgotten, as long as a body may take.   RFC 9112 §9.6
+    // Closing while the client still sends could destroy the answer, so the rest of the body is read and dropped, up
+    // to the limit of a body.   RFC 9112 §9.6
     if (!request.raw.complete) reply.removeHeader("connection");
-    // A client that does not read its answer is not waited for.
+    // Bounds the wait for a client that does not read its answer.
     reply.raw.setTimeout(limits.idleTimeoutMs);
   });
 }
 
-/** A link, or a picture of a page elsewhere, must not call what does more than inform. */
+/** Tells whether the endpoint does more than inform, which another page's link or image must not cause. */
 function mayChange({ method, originalUrl }: FastifyRequest, verbs: GatewayParts["verbs"]): boolean {
   const target = readTarget(originalUrl, originalUrl.length);
   return !isWireFault(target) && verbs.mayChange(method, target.path);
@@ -163,7 +162,7 @@ function routeOf(routes: readonly HttpRoute[], url: string): HttpRoute | undefin
   return routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
 }
 
-/** Undefined: it may come in. */
+/** Answers a request above its rate limit; undefined if it is admitted. */
 function takeToll(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -186,19 +185,19 @@ function sendExcess(
   return sendRefusal(reply, 429, refusalBody(rateLimited(scope, retryAfterSeconds)));
 }
 
-/** The excess of header fields; the parser bounds them together with the request line only. */
+/** Checks the limits of header fields, which Node's parser bounds only together with the request line. */
 function headerExcess(
   raw: readonly string[],
   { headerCount, headerBytes }: LimitsConfig,
 ): string | undefined {
   const count = raw.length / 2;
   if (count > headerCount) return `more than ${headerCount} header fields`;
-  // A colon, a space and the end of the line for each.
+  // Each field adds a colon, a space and the end of the line.
   const octets = raw.reduce((sum, text) => sum + text.length, count * 4);
   return octets > headerBytes ? `more than ${headerBytes} octets of header fields` : undefined;
 }
 
-/** Faults keep their cause to themselves. */
+/** Answers an error; the cause of an internal fault is logged only. */
 function answerError(
   error: FastifyError,
   reply: FastifyReply,
@@ -217,9 +216,8 @@ function answerError(
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 
 /**
- * Decides which paths belong to which HTTP route: a prefix, and everything below it. One that
- * claims what it cannot have is a fault of the module that has it, and throws. Tells whether the
- * path of a request target is some route's; `reserved` is the sidecar's own.
+ * Returns the predicate for claimed paths: a route's prefix and everything below it, and `reserved`, the sidecar's
+ * own. Throws if a prefix is malformed or overlaps, which is a fault of its module.
  */
 function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: string) => boolean {
   const prefixes: string[] = [];
@@ -242,8 +240,8 @@ const TYPE = "application/json; charset=utf-8";
 const DOCUMENT_METHODS = "GET, HEAD, OPTIONS";
 
 /**
- * `GET /openapi.json`: the operator's endpoints as HTTP clients of this sidecar find them. Made when
- * it is first asked for, because a port that the system chose is not known before.   AGTP-API §14.2
+ * `GET /openapi.json`: the operator's endpoints for HTTP clients of this sidecar. Built at the first request, because
+ * a port chosen by the system is not known earlier.   AGTP-API §14.2
  */
 function createOpenapiRoutes(source: () => ExportSource, toll: Toll): HttpPlugin {
   let made: { readonly bytes: Buffer; readonly tag: string } | undefined;

@@ -1,7 +1,7 @@
 /**
- * A response of the pipeline as an HTTP client gets it: the mapped status, every field but those
- * that are a connection's own, the content type that it takes, and what HTTP wants to be said
- * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
+ * Converts a response of the pipeline to HTTP: the mapped status, the header fields except the connection's, the
+ * accepted content type, and the fields that HTTP requires with a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1,
+ * §12.5.1, §15.5.6
  */
 
 import { hash } from "node:crypto";
@@ -16,17 +16,17 @@ export interface Asked {
   readonly method: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** The HTTP methods of the path; asked for where they are wanted. */
+  /** The HTTP methods of the path, looked up only if needed. */
   allowed(): readonly string[];
 }
 
-/** Fields of the connection, which is HTTP's, and of the framing, which Node writes. */
+/** Fields of the connection, which HTTP manages, and of the framing, which Node writes. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "date", "keep-alive", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
 
-/** Writes the answer; `status` is said instead of the mapped one. */
+/** Builds the answer; `status` replaces the mapped one. */
 export function writeAnswer(
   response: Response,
   asked: Asked,
@@ -67,7 +67,7 @@ function* fieldsOf({ fields, lateFields }: Response): Generator<readonly [string
   }
 }
 
-/** The body of what is no plain success: only there does anything in it matter here. */
+/** The body of an answer that is no plain success; bodies of 200, 202 and 204 are not inspected. */
 function readRefusal({ status, body }: Response): JsonRecord | undefined {
   if (status === 200 || status === 202 || status === 204 || body.length === 0) return undefined;
   return parseRecord(typeof body === "string" ? body : Buffer.from(body).toString());
@@ -84,16 +84,13 @@ function append(fields: Map<string, string[]>, name: string, value: string): voi
   fields.set(name, [before === undefined ? value : `${before.join(", ")}, ${value}`]);
 }
 
-/** A token is all that an HTTP client can prove itself with.   RFC 6750 §3 */
+/** The bearer challenge, because HTTP clients authenticate only by token.   RFC 6750 §3 */
 function challenge(serverId: string, code: string | undefined): string {
   const realm = `Bearer realm="${serverId.replace(/["\\]/g, "\\$&")}"`;
   return code === "oauth-invalid" ? `${realm}, error="invalid_token"` : realm;
 }
 
-/**
- * The path by which an approved proposal is called, if that takes no parameter, and the one by
- * which others are asked for.
- */
+/** The path that calls an approved proposal, if it takes no parameter, or that queries a pending one. */
 function locationOf(status: number, body: JsonRecord | undefined): string | undefined {
   const proposalId = body?.["proposal_id"];
   if (status === 261 && typeof proposalId === "string") {
@@ -107,7 +104,7 @@ function locationOf(status: number, body: JsonRecord | undefined): string | unde
   return `${path === "/" ? "" : path}/${method.toLowerCase()}`;
 }
 
-/** A representation that is read has a tag, and whoever has it already gets no second copy. */
+/** Adds an entity tag to the answer of a read, and answers 304 if the client has it already. */
 function spareKnown(
   answer: HttpAnswer,
   fields: Map<string, string[]>,
@@ -118,7 +115,7 @@ function spareKnown(
   if (!isRead || answer.status !== 200 || contentType === undefined) return answer;
   const tag = fields.get("etag")?.[0] ?? entityTag(answer.body, contentType);
   fields.set("etag", [tag]);
-  // An answer that was read may change any time, and may be for this client alone.
+  // The answer to a read may change at any time, and may be for this client alone.
   if (!fields.has("cache-control")) fields.set("cache-control", ["private, no-cache"]);
   if (!isNoneMatch(ifNoneMatch, tag)) return answer;
   fields.delete("content-type");
@@ -126,13 +123,13 @@ function spareKnown(
 }
 
 const JSON_TYPE = "application/json";
-/** JSON is UTF-8; some clients decode it as something else unless they are told. */
+/** Names the charset, because some clients otherwise decode JSON wrongly. */
 const JSON_UTF8 = `${JSON_TYPE}; charset=utf-8`;
 const AGTP_JSON = /^application\/vnd\.agtp(?:\.[a-z0-9-]+)?\+json$/;
-/** Documents that have a type of their own, which whoever gets them tells them by. */
+/** Documents that their recipients identify by content type. */
 const DOCUMENTS = /^application\/vnd\.agtp\.(?:manifest|identity|endpoint)\+json$/;
 
-/** The content type to send for one that the pipeline gave a body. */
+/** The content type to send for the pipeline's, by the Accept field. */
 export function acceptedType(contentType: string, accept: string | undefined): string {
   const type = mediaType(contentType);
   if (type === JSON_TYPE) return JSON_UTF8;
@@ -159,7 +156,7 @@ interface MediaRange {
   readonly quality: number;
 }
 
-/** Browsers send seven; whoever sends more is not read to the end. */
+/** The most ranges that are read; browsers send seven. */
 const MAX_RANGES = 32;
 
 function parseAccept(accept: string): readonly MediaRange[] {
@@ -183,7 +180,7 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   return 0;
 }
 
-/** The tag of a body under its content type. */
+/** The entity tag of a body with its content type. */
 export function entityTag(body: string | Uint8Array, contentType: string): string {
   const digest = hash("sha256", body, "base64url");
   const type = hash("sha256", contentType, "base64url");
@@ -192,7 +189,7 @@ export function entityTag(body: string | Uint8Array, contentType: string): strin
 
 const TAG = /(?:W\/)?("[^"]*")/g;
 
-/** Tells whether an If-None-Match names the tag; compared as weak tags are. */
+/** Tells whether an If-None-Match matches the tag, by weak comparison. */
 export function isNoneMatch(field: string | undefined, tag: string): boolean {
   if (field === undefined) return false;
   if (field.trim() === "*") return true;
@@ -220,8 +217,8 @@ const MAPPED: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * AGTP statuses as HTTP says them: kept where HTTP has the status, and its nearest word where it has
- * not. The original travels beside it as `X-AGTP-Status`.   AGTP "HTTP Gateway"
+ * Maps an AGTP status to HTTP's: unchanged if HTTP has it, otherwise the nearest. `X-AGTP-Status` carries the
+ * original.   AGTP "HTTP Gateway"
  */
 export function httpStatus(status: number, code?: string): number {
   if (status === 262 && code === "credentials-missing") return 401;
@@ -235,7 +232,7 @@ const FAULTS: ReadonlyMap<WireFaultCode, number> = new Map([
   ["request-timeout", 408],
 ]);
 
-/** A fault that is no AGTP request is 400 there; HTTP has words for some of it. */
+/** Maps a malformed request, which is 400 in AGTP, to HTTP's more specific status. */
 export function faultStatus(code: WireFaultCode): number {
   return FAULTS.get(code) ?? 400;
 }
@@ -258,12 +255,12 @@ export function sendAnswer(reply: FastifyReply, answer: HttpAnswer | undefined):
   return isBodiless ? reply.send() : reply.send(typeof body === "string" ? body : viewOf(body));
 }
 
-/** A body may be the same for many, and is not copied for each. */
+/** Views the bytes without a copy, since many answers may share a body. */
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Sends a refusal of the sidecar's own, in the form of those of the protocol. */
+/** Sends a refusal of the sidecar itself, in the protocol's form. */
 export function sendRefusal(
   reply: FastifyReply,
   status: number,
@@ -275,7 +272,7 @@ export function sendRefusal(
     .send(JSON.stringify(body));
 }
 
-/** The body of a refusal of the sidecar's own. */
+/** The body of a refusal of the sidecar itself. */
 export function errorBody(code: string, message: string): Readonly<Record<string, unknown>> {
   return { error: { code, message } };
 }

@@ -1,7 +1,7 @@
 /**
- * The way from an HTTP request into the pipeline and back: the request becomes one of the sidecar's
- * own agent, lists of its query go to the body, a caller that hangs up ends its call, and no answer
- * leaves before its record is kept.   AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
+ * Passes HTTP requests to the pipeline: a request is sent as the sidecar's agent, lists in its query move to the body,
+ * a client that disconnects aborts its call, and no answer is sent before its record is stored.   AGTP "HTTP Gateway",
+ * AGTP-IDENTIFIERS "Attribution-Record"
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -25,12 +25,12 @@ import type { HeaderFields } from "../../wire/fields.ts";
 import type { Request, Response, WireFault } from "../../wire/message.ts";
 import { FURTHER_METHODS, type HttpTarget } from "./http-target.ts";
 
-/** The parts that the way leads through. */
+/** The dependencies of the entrance. */
 export interface HttpEntranceParts {
   readonly dispatcher: Dispatcher;
   readonly verbs: VerbRoutes;
   readonly agent: AgentDocument;
-  /** No operator has named it: it stands for anybody who reaches the port. */
+  /** True if no operator named the agent, so that it stands for anyone who reaches the port. */
   readonly isAgentIssued: boolean;
   readonly ledger: Recording;
 }
@@ -42,17 +42,17 @@ interface HttpRequest {
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
   readonly peer: HttpPeer;
-  /** Calls back if the caller leaves before it is answered. */
+  /** Calls back if the client disconnects before it is answered. */
   onLeave(listener: () => void): void;
 }
 
-/** Answers requests; 503 `outcome-unknown` and undefined where the record of an answer is not kept. */
+/** Answers requests; if the record is not stored, `ask` gives 503 `outcome-unknown`, and `refuse` undefined. */
 export interface HttpEntrance {
   ask(request: HttpRequest): Promise<Response>;
   refuse(fault: WireFault, peer: HttpPeer): Promise<Response | undefined>;
 }
 
-/** Builds the way. */
+/** Creates the entrance. */
 export function createHttpEntrance(parts: HttpEntranceParts): HttpEntrance {
   const { dispatcher, verbs, agent, isAgentIssued: isAnybody, ledger } = parts;
   return {
@@ -78,12 +78,12 @@ export function createHttpEntrance(parts: HttpEntranceParts): HttpEntrance {
 
 type Content = Pick<Request, "query" | "headers" | "body">;
 
-/** Query, fields and body; lists of the query are in the body of what has none. */
+/** The query, fields and body to dispatch; lists in the query become the body if there is none. */
 function contentOf(
   { target, headers, body }: HttpRequest,
   shapeOf: () => InputShape | undefined,
 ): Content {
-  // A space, as HTTP's clients write forms; to AGTP it would be a plus.   WHATWG URL "urlencoded"
+  // HTML forms write a space as a plus, which AGTP takes literally.   WHATWG URL "urlencoded"
   const query = target.query?.replaceAll("+", "%20");
   const shape = query === undefined || body.length > 0 ? undefined : shapeOf();
   const split = query === undefined || shape === undefined ? undefined : splitQuery(query, shape);
@@ -96,14 +96,14 @@ function contentOf(
 }
 
 interface SplitQuery {
-  /** A value that is no list, as it was written. */
+  /** The other parameters, as written. */
   readonly rest: string;
   readonly lists: JsonRecord;
 }
 
 /**
- * Takes the fields that the endpoint declares as lists out of a query: HTTP clients repeat a name, which
- * AGTP does not. Undefined: there is no list in it, or it cannot be read, which a gate says.   AGTP-API §5.5
+ * Separates the fields that the endpoint declares as lists from a query, because HTTP clients repeat names and AGTP
+ * does not. Undefined if there is no list, or if it cannot be decoded, which a gate reports.   AGTP-API §5.5
  */
 export function splitQuery(query: string, shape: InputShape): SplitQuery | undefined {
   if (shape.lists.size === 0) return undefined;
@@ -129,7 +129,7 @@ const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
 interface VerbParts {
   readonly catalog: Catalog;
-  /** The names that no path may have as a segment. */
+  /** Method names, which no path may have as a segment. */
   readonly names: MethodNames;
   /** `policies.methods.custom` */
   readonly customMethods: readonly string[];
@@ -137,22 +137,22 @@ interface VerbParts {
   readonly registry: EndpointRegistry<Route>;
 }
 
-/** The HTTP form of the method table. */
+/** The translation between HTTP methods and AGTP pairs. */
 export interface VerbRoutes {
-  /** The pair that a request asks for; the method may still have an alias. */
+  /** The pair that a request addresses; its method may still be an alias. */
   translate(httpMethod: string, path: string): Pair;
-  /** Tells whether an endpoint is found there that says of itself that it does more than inform. */
+  /** Tells whether an endpoint is found whose declared impact is more than informational. */
   mayChange(httpMethod: string, path: string): boolean;
-  /** The shape of the input of the endpoint that is asked for; undefined: there is none. */
+  /** The input shape of the addressed endpoint; undefined if there is none. */
   shapeOf(pair: Pair): InputShape | undefined;
-  /** The HTTP methods that find an endpoint at a path, as an Allow field lists them. */
+  /** The HTTP methods that have an endpoint at a path, as for an Allow field. */
   allowed(path: string): readonly string[];
 }
 
 /**
- * From an HTTP method and path to what is asked for in AGTP: the method whose name the path ends with,
- * else the HTTP method, which a gate knows under another name. A link that is followed or fetched ahead
- * must not cancel anything: methods that only read lift only what only informs.   AGTP-API §5.1, §9.2
+ * Translates an HTTP method and path to a pair: the method whose name the path ends with, or else the HTTP method,
+ * which a gate knows as an alias. Following or prefetching a link must not cancel anything, so reading methods reach
+ * by such a path only endpoints that merely inform.   AGTP-API §5.1, §9.2
  */
 export function createVerbRoutes(parts: VerbParts): VerbRoutes {
   const { catalog, names, customMethods, methodPolicy, registry } = parts;
@@ -167,7 +167,7 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
     return registry.find(target.method, target.path)?.entry;
   };
   const translate = (httpMethod: string, path: string): Pair => {
-    // The pipeline answers GET; what is asked for without its body is asked for all the same.
+    // The pipeline treats HEAD as GET; only the body is left out.
     const method = httpMethod === "HEAD" ? "GET" : httpMethod;
     const lifted = liftVerb(path, methodOf);
     if (lifted === undefined) return { method, path };
@@ -185,7 +185,7 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
     allowed: (path) => {
       const found: readonly string[] = [
         ...HTTP_VERBS.filter((verb) => find(translate(verb, path)) !== undefined),
-        // Any of these would lift as POST does: only what is registered under its own name counts.
+        // These would be lifted as POST is, so only endpoints under the method's own name count.
         ...SHARED_METHODS.filter((method) => find({ method, path }) !== undefined),
       ];
       if (found.length === 0) return [];

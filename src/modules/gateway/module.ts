@@ -1,6 +1,6 @@
 /**
- * The HTTP sidecar of a deployment: the same dispatcher, registry and ledger as the AGTP listener's,
- * and the agent that it speaks as.   `[gateway]`
+ * The HTTP sidecar of a deployment, on the dispatcher, registry and ledger of the AGTP listener, and the agent that it
+ * speaks as.   `[gateway]`
  */
 
 import { relative } from "node:path";
@@ -42,7 +42,7 @@ export const gatewayModule: Module<GatewaySections> = {
   },
 };
 
-/** Keeps the identity before anybody is spoken to in its name. */
+/** Stores the agent's identity before it is used. */
 function completing(
   { complete }: Contribution,
   keep: () => Promise<void>,
@@ -80,7 +80,7 @@ function serving(context: GatewayContext, speaker: GatewayAgent): Contribution {
   };
 }
 
-/** Only a deployment that serves HTTP loads what that needs. */
+/** Loads the HTTP dependencies, which other deployments do not need. */
 async function build(
   context: GatewayContext,
   listing: ApiListing,
@@ -101,7 +101,7 @@ async function build(
   });
 }
 
-/** An endpoint in whose place an HTTP API answers is reached over AGTP alone. */
+/** Warns of endpoints whose path an HTTP API claims, and which are then reached over AGTP only. */
 function hiddenEndpoints(context: GatewayContext): readonly Problem[] {
   return context.deployment().listed.flatMap(({ definition: { file, path } }) => {
     const taker = takerOf(path, context);
@@ -143,8 +143,8 @@ const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
 /**
- * The HTTP APIs in DISCOVER /apis and in the manifest: the operator's, and those of the sidecar with where
- * they are found, which a port that the system chose tells only once it is bound.   AGTP-API §5.8.5, §8
+ * The HTTP APIs for DISCOVER /apis and the manifest: the operator's, and the sidecar's with their URLs, which need the
+ * bound port if the system chose it.   AGTP-API §5.8.5, §8
  */
 export class ApiListing {
   readonly #config: GatewaySections;
@@ -152,7 +152,7 @@ export class ApiListing {
   #ports: BoundPorts;
   #entries: readonly ApiEntry[] | undefined;
 
-  /** `routes` are those beside the verbs; they are asked for when the list is. */
+  /** `routes` gives the routes of the other APIs, and is called when the list is built. */
   constructor(config: GatewaySections, routes: () => readonly HttpRoute[]) {
     this.#config = config;
     this.#routes = routes;
@@ -160,19 +160,19 @@ export class ApiListing {
     this.#ports = { agtp: server.port, gateway: gateway.enabled ? gateway.port : undefined };
   }
 
-  /** The ports as they are, whatever the configuration says of them. */
+  /** Replaces the configured ports by the bound ones. */
   bind(ports: BoundPorts): void {
     this.#ports = ports;
     this.#entries = undefined;
   }
 
-  /** Every API; the same list until something about it changes. */
+  /** Every API; the list is cached until the ports change. */
   get entries(): readonly ApiEntry[] {
     this.#entries ??= this.#list();
     return this.#entries;
   }
 
-  /** The URL of the sidecar; undefined where nobody can tell. */
+  /** The URL of the sidecar; undefined if it cannot be known. */
   get baseUrl(): string | undefined {
     const { baseUrl, host, cert } = this.#config.gateway;
     if (baseUrl !== undefined) return withoutEndSlashes(baseUrl);
