@@ -1,7 +1,7 @@
 /**
- * Keeps an eye on the definitions of the tools that endpoints are bound to. One that is another than
- * its pin is put before the operators, with what is different; its endpoint answers
- * `upstream_definition_changed` until they have decided, or until the tool is as it was.
+ * Watches the definitions of the tools that endpoints are bound to. A definition that differs from its pin is
+ * escalated to the operators, with the differences; its endpoint answers `upstream_definition_changed` until they have
+ * decided, or the tool is as it was.
  */
 import { inSlices, type Paced } from "../../base/paced.ts";
 import { Turns } from "../../base/turns.ts";
@@ -22,7 +22,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import { type Decision, type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The tools that are watched, and who is told. */
+/** The watched tools, and the register and log for their changes. */
 interface DefinitionWatchOptions {
   readonly tools: readonly PinnedTool[];
   readonly pins: ToolPins;
@@ -31,7 +31,7 @@ interface DefinitionWatchOptions {
   onFault(error: unknown): void;
 }
 
-/** An open question about a tool. */
+/** An open escalation about a tool. */
 interface Asked extends Escalation {
   readonly changed: ChangedTool;
 }
@@ -47,7 +47,7 @@ export class DefinitionWatch {
     this.#options = options;
   }
 
-  /** Watches from now on what a server offers; answers how to end it. */
+  /** Starts watching the tools that a server offers, and returns a function that stops it. */
   watch(server: McpServer): () => void {
     return server.watch((offered) => {
       const { onFault } = this.#options;
@@ -55,7 +55,7 @@ export class DefinitionWatch {
     });
   }
 
-  /** The tool that an escalation is about; undefined: none of this deployment. */
+  /** Returns the tool that an escalation is about; undefined if it is none of this deployment's. */
   changedToolOf(escalation: Escalation): ChangedTool | undefined {
     const changed = changedToolOf(escalation);
     if (changed === undefined) return undefined;
@@ -63,7 +63,7 @@ export class DefinitionWatch {
     return isOurs ? changed : undefined;
   }
 
-  /** Makes pins of what operators accepted before an earlier process got to it. */
+  /** Pins the definitions that operators accepted but an earlier process did not pin. */
   async start(): Promise<void> {
     const accepted = this.#options.escalations
       .list()
@@ -72,7 +72,7 @@ export class DefinitionWatch {
     for (const escalation of accepted) await this.settle(escalation);
   }
 
-  /** Makes a pin of a definition that an operator accepted. */
+  /** Pins a definition that an operator accepted. */
   async settle(escalation: Escalation): Promise<void> {
     const changed = this.changedToolOf(escalation);
     const { status, decision } = escalation;
@@ -94,7 +94,7 @@ export class DefinitionWatch {
     }
   }
 
-  /** Finds the open questions about a server's tools. */
+  /** Finds the open escalations about a server's tools. */
   *#askingAbout(server: string): Paced<readonly Asked[]> {
     const asked: Asked[] = [];
     for (const escalation of this.#options.escalations.list()) {
@@ -105,7 +105,7 @@ export class DefinitionWatch {
     return asked;
   }
 
-  /** A definition that is not offered any more needs no decision. */
+  /** Closes the escalations about definitions that are no longer offered. */
   async #closeOthers(
     tool: PinnedTool,
     offered: string | undefined,
@@ -138,7 +138,7 @@ export class DefinitionWatch {
             : { differences: definitionDifferences(before, offered.definition) }),
         },
       },
-      // A definition that an operator refused is not asked about again; other processes see it, too.
+      // A refused definition is not escalated again, by any process.
       { keptOutBy: isKept },
     );
     if (opening.kind === "opened") this.#warn(tool, "an MCP server has changed a tool");
@@ -150,7 +150,7 @@ export class DefinitionWatch {
   }
 }
 
-/** The end of a question that nobody needs to answer any more. */
+/** The decision that closes an escalation which no longer needs one. */
 export function withdrawal(reason: string, at: number): Decision {
   return {
     ...{ attestationId: `att-${uuidv7()}`, at, authority: "operator" },
@@ -158,12 +158,12 @@ export function withdrawal(reason: string, at: number): Decision {
   };
 }
 
-/** No agent has this name: whom a server belongs to is not for agents to see. */
+/** No agent has this owner name, so that no agent sees the escalation. */
 function ownerOf({ server }: PinnedTool): string {
   return `mcp:${server}`;
 }
 
-/** Tells whether a question is open, or an operator has answered it. */
+/** True for an open escalation, and for one that an operator has decided. */
 function isKept(escalation: Escalation): boolean {
   const { decision } = escalation;
   if (isOpen(escalation)) return true;

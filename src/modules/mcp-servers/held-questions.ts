@@ -1,7 +1,7 @@
 /**
- * Questions in whose calls a server of the older protocol waits: such a call is ended when operators
- * give no answer, and its question is closed when the call is gone, with its connection or with the
- * process, so that nobody answers in vain.   docs/mcp-servers.md
+ * Questions whose calls wait at a server of the older protocol. Such a call ends if operators give no answer, and its
+ * question is closed once the call is lost, with its connection or its process, so that nobody answers in vain.
+ * docs/mcp-servers.md
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
@@ -13,7 +13,7 @@ import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { withdrawal } from "./definition-watch.ts";
 
-/** The register that held questions are found in, and who is told. */
+/** The register of held questions, the servers and the record. */
 interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly holders: Holders;
@@ -22,7 +22,7 @@ interface HeldQuestionsOptions {
   onFault(error: unknown): void;
 }
 
-/** Tells by what a call goes on from whether it is gone. */
+/** True if the call of a question, known by its resume data, is lost. */
 type IsGone = (id: string, resume: JsonRecord) => boolean;
 
 const GONE = "the call that asked is gone";
@@ -35,14 +35,14 @@ export class HeldQuestions {
     this.#options = options;
   }
 
-  /** Closes what processes that are gone have left, and from now on what is lost. */
+  /** Closes the questions of processes that are gone, and from now on those of lost calls. */
   start(): void {
     const { servers, holders, escalations } = this.#options;
     this.#closeLeft();
     this.#unwatch = [
       escalations.watch((escalation) => {
         this.#endRejected(escalation);
-        // Its call may be gone by the time that it is kept.
+        // The call may be lost before its escalation is stored.
         this.#closeIfGone(escalation, this.#isLeft);
       }),
       holders.watch(() => this.#closeLeft()),
@@ -54,14 +54,14 @@ export class HeldQuestions {
     for (const end of this.#unwatch) end();
   }
 
-  /** A call without an answer is ended where it waits, wherever operators have said so. */
+  /** Drops a call that waits here once its question was rejected, on any node. */
   #endRejected({ status, approval }: Escalation): void {
     const id = heldIdOf(approval?.question?.resume);
     if (status !== "rejected" || id === undefined) return;
     for (const { held } of this.#options.servers) held.drop(id);
   }
 
-  /** Calls of other workers and nodes wait there: what is theirs is closed once they are gone. */
+  /** Closes questions of other workers and nodes, whose calls wait there, once those are gone. */
   #closeLeft(): void {
     this.#closeWhere(this.#isLeft);
   }

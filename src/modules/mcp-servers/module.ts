@@ -1,6 +1,6 @@
 /**
- * MCP servers behind endpoints: connected to while a deployment is served, their tools' definitions
- * watched, what changes put before the operators, and what servers ask in the middle of a call.
+ * MCP servers behind endpoints: connected while a deployment is served, with their tools' definitions watched, changes
+ * escalated to the operators, and questions in the middle of a call.
  */
 
 import type { Confirmable } from "../../dispatch/approvals/confirmation.ts";
@@ -49,13 +49,13 @@ export const mcpServersModule: Module = {
   },
 };
 
-/** The parts of a decision, and what it changes. */
+/** The escalations to confirm, and the watch that pins accepted definitions. */
 interface ConfirmDefinitionOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   readonly watch: Pick<DefinitionWatch, "changedToolOf" | "settle">;
 }
 
-/** Changed definitions, as CONFIRM sees them: one that was accepted is a pin at once.   AGTP "CONFIRM" */
+/** Makes changed definitions confirmable: an accepted one is pinned at once.   AGTP "CONFIRM" */
 function confirmableDefinitions(options: ConfirmDefinitionOptions): Confirmable {
   const { escalations, watch } = options;
   return {
