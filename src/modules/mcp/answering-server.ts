@@ -1,6 +1,6 @@
 /**
- * A server of the library with the requests that it answers: what there is to say of tools, resources
- * and tasks is its maker's, what every server says of the rest stands here.   MCP "Base Protocol"
+ * The library's server with its request handlers: the caller supplies those for tools, resources and tasks; the rest
+ * is common to every server.   MCP "Base Protocol"
  */
 import type {
   CallToolRequest,
@@ -36,15 +36,15 @@ interface ServerAnswers {
   tasksOf(context: ServerContext): ClientTasks;
 }
 
-/** The capabilities that both protocols are told of. */
+/** The capabilities in both protocols. */
 const CAPABILITIES: ServerCapabilities = {
   ...{ tools: { listChanged: true }, resources: {}, completions: {} },
 };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
-/** In the older one logging is no thing of the past. */
+/** The older protocol has logging, which is deprecated in the current one. */
 const OLDER: ServerCapabilities = { ...CAPABILITIES, logging: {} };
 
-/** Makes a server of the current protocol or of the older one; what it sends is to pass `restoreLost`. */
+/** Makes a server of the current protocol or of the older one; its messages must pass through `restoreLost`. */
 export function createAnsweringServer(
   info: Implementation,
   isCurrent: boolean,
@@ -70,7 +70,7 @@ export function createAnsweringServer(
   server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
     answers.read(uri, context),
   );
-  // Nothing is completed, since there is nothing to choose from: clients that ask are answered.
+  // Nothing is offered for completion, but clients that ask are answered.
   server.setRequestHandler("completion/complete", { params: ANY_PARAMS }, () => ({
     completion: { values: [], total: 0, hasMore: false },
   }));
@@ -78,14 +78,14 @@ export function createAnsweringServer(
   return server;
 }
 
-/** Texts stand for the numbers that the library would round; they are put back as the message leaves. */
+/** Replaces the numbers that the library would round by marked strings; they are restored as the message leaves. */
 function withMarks(result: CallToolResult): CallToolResult {
   const { structuredContent } = result;
   if (structuredContent === undefined) return result;
   return { ...result, structuredContent: markedOf(structuredContent) as typeof structuredContent };
 }
 
-/** The library makes a validator for each server unless it is given one; no answer of a user needs it. */
+/** The library makes a validator per server unless it is given one; none is used for a user's answer. */
 const SCHEMAS_UNUSED: jsonSchemaValidator = {
   getValidator: () => {
     throw new Error("the library is not asked to judge by a schema");
@@ -93,8 +93,8 @@ const SCHEMAS_UNUSED: jsonSchemaValidator = {
 };
 
 /**
- * Parameters of requests, in the form that the library takes schemas in. A request whose parameters
- * are others is -32602; the library's own schemas make a fault of this server of it.
+ * Accepts any parameters, as a schema for the library. Invalid parameters become -32602; the library's own schemas
+ * would report them as a fault of this server.
  */
 const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
 
@@ -103,7 +103,7 @@ const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = sch
     cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
 );
 
-/** A list that has one page only has no cursor. */
+/** Refuses every cursor, for a list with a single page. */
 function refuseCursor(cursor: string | undefined): void {
   if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
 }

@@ -1,6 +1,6 @@
 /**
- * The way of an MCP request through the pipeline: it becomes a request of its caller, passes every
- * gate, and no answer is given before its record is kept.   AGTP-IDENTIFIERS "Attribution-Record"
+ * Sends an MCP request through the pipeline: it becomes a request of its caller, passes every gate, and is answered
+ * only once its record is stored.   AGTP-IDENTIFIERS "Attribution-Record"
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
@@ -12,35 +12,35 @@ import type { RecordDraft } from "../../state/records/record.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
 
-/** A request of a client, as the pipeline is asked. */
+/** A client's request in the form that the pipeline takes. */
 export interface Asking {
   readonly method: string;
   readonly path: string;
   readonly input: JsonRecord;
   /** Further header fields. */
   readonly fields?: ReadonlyMap<string, string>;
-  /** The route that answers, where that is registered nowhere. */
+  /** The route to use if it is registered nowhere. */
   readonly route?: Route;
-  /** Why it cannot be asked for: it is recorded, and refused. */
+  /** Refuses the request, which is recorded all the same. */
   readonly refusal?: Refusal | undefined;
-  /** Calls back if the caller leaves, or cancels it. */
+  /** Registers a listener for the caller's leaving or cancelling. */
   readonly onLeave?: ((listener: () => void) => void) | undefined;
-  /** Hears of every part of the call that is done, or how far the upstream of its handler is. */
+  /** Called for each finished part of the call, or with the progress of its handler's upstream. */
   readonly progress?: TellProgress | undefined;
 }
 
-/** An answer whose record is kept. */
+/** An answer whose record is stored. */
 export interface Answer {
   readonly exchange: Exchange;
   readonly response: Response;
-  /** Undefined: records are switched off. */
+  /** Undefined if records are switched off. */
   readonly record: RecordDraft | undefined;
 }
 
-/** Stands in the record of whatever came this way. */
+/** Value of `requested_via` in records of MCP requests. */
 const REQUESTED_VIA = "mcp";
 
-/** Asks; undefined where the record of the answer could not be kept, so that there is none. */
+/** Sends a request through the pipeline; undefined if its record could not be stored, so that there is no answer. */
 export async function ask(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
   const { dispatcher, ledger } = request.front;
   const exchange = exchangeOf(request, asking);
@@ -66,14 +66,14 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   const sent = envelopedRequest({ method, path, query: undefined, headers }, input);
   const exchange = new Exchange(sent, caller.peer, performance.now());
   exchange.requestedVia = REQUESTED_VIA;
-  // By the listener, once for whatever is asked on behalf of a message.
+  // The listener counts a message once, however many requests it causes.
   exchange.isCounted = true;
   exchange.route = route;
   exchange.frontRefusal = refusal;
   return exchange;
 }
 
-/** Tells a client how far its call is. */
+/** Reports a call's progress to its client. */
 export type TellProgress = (
   done: number,
   total: number | undefined,
@@ -84,16 +84,16 @@ export interface ToolCall {
   readonly name: string;
   readonly arguments: JsonRecord;
   readonly meta: unknown;
-  /** Calls back if its client leaves, or cancels it. */
+  /** Registers a listener for the client's leaving or cancelling. */
   onLeave(listener: () => void): void;
   /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
   readonly knowsTasks: boolean;
-  /** True if its client can ask its user. */
+  /** True if the client can ask its user. */
   readonly canElicit: boolean;
-  /** The state that its client brings back, and the answers of its user. */
+  /** The state that the client returns, and its user's answers. */
   readonly requestState: string | undefined;
   readonly inputResponses: JsonRecord | undefined;
-  /** Tells its client how far it is; undefined: the client does not want to know. */
+  /** Reports progress to the client; undefined if the client did not ask for it. */
   progress?: TellProgress | undefined;
 }

@@ -4,10 +4,10 @@ import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { type McpServerConfig, mcpServerSection } from "../../handlers/mcp/read-settings.ts";
 import { choice, flag, list, type Schema, table, word } from "../../schema/section-field.ts";
 
-/** `[mcp]` */
+/** `[mcp]`, with every default filled in. */
 export interface McpConfig {
   readonly enabled: boolean;
-  /** On the listener of the sidecar. */
+  /** Path on the sidecar's listener. */
   readonly path: string;
   readonly tools: "operator" | "all";
   readonly anonymous: boolean;

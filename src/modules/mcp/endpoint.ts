@@ -1,7 +1,7 @@
 /**
- * The MCP endpoint of a process: 2026-07-28, where every request stands for itself, and 2025-11-25,
- * where sessions do, on one URL. The library tells them apart, and neither is answered by the rules
- * of the other. What clients hold open lives through a reload.   MCP "Streamable HTTP"
+ * The MCP endpoint of a process: 2026-07-28, whose requests are independent, and 2025-11-25, which has sessions, on
+ * one URL. The library tells them apart, and each is answered by its own rules only. Open streams and sessions survive
+ * a reload.   MCP "Streamable HTTP"
  */
 import {
   classifyInboundRequest,
@@ -30,11 +30,11 @@ import { jsonError, Sessions } from "./sessions.ts";
 import { disagreement } from "./tools/param-headers.ts";
 
 interface EndpointParts {
-  /** The name of the server for as long as the process runs. */
+  /** The server's name, fixed while the process runs. */
   readonly serverId: string;
   readonly audience: Audience;
   readonly streams: OpenStreams;
-  /** The deployment of the moment. */
+  /** The deployment that is served now. */
   served(): McpFront | undefined;
 }
 
@@ -42,7 +42,7 @@ interface EndpointParts {
 export class McpEndpoint {
   readonly #serverId: string;
   readonly #create: () => Server;
-  /** Those of what is being answered, and of the streams of it. */
+  /** Handlers of running requests and their streams. */
   readonly #handlers = new Set<McpHttpHandler>();
   readonly #envelopes = new KnownEnvelopes();
   readonly #sessions: Sessions;
@@ -55,7 +55,7 @@ export class McpEndpoint {
     this.#subscriptions = new Subscriptions({ create: this.#create, audience, streams, served });
   }
 
-  /** Answers one that needs no second look, with 200 and this; undefined: it is for `handle`. */
+  /** Answers a plain request, with status 200; undefined if `handle` must answer. */
   async answerPlain(
     fields: HttpFields,
     request: McpRequest,
@@ -72,11 +72,11 @@ export class McpEndpoint {
     return text === undefined ? undefined : { type: "application/json", body: text };
   }
 
-  /** Answers any; `body` is the JSON of it, where it is JSON. Rejects where the library fails. */
+  /** Answers any request; `body` is its parsed JSON. Rejects if the library fails. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     const response = await this.#handle(http, request, body);
     if (response.status === 500) throw new Error("the library answered 500");
-    // A stream that was begun while the daemon stops has missed the end of the others.
+    // A stream that begins while the daemon stops has missed `endStreams`, so it is ended here.
     if (request.front.stopping.aborted) this.endStreams();
     return response;
   }
@@ -86,7 +86,7 @@ export class McpEndpoint {
     const fault =
       isCurrent(body) && headerFault(request, callIn(body), (name) => http.headers.get(name));
     if (fault) return jsonError(400, { code: HEADER_MISMATCH, message: fault }, body);
-    // No message of either protocol: the library says why.
+    // If the body is no message of either protocol, the library says why.
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
       return this.#sessions.handle(http, request, body);
@@ -95,8 +95,8 @@ export class McpEndpoint {
   }
 
   /**
-   * The library answers each request by a handler of its own, so that the reason of a 500 is this request's.
-   * Why not an AsyncLocalStorage: on Node 20 and 22 it makes every await of the process dearer.
+   * Answers each request with a library handler of its own, so that a 500 has this request's cause.
+   * An AsyncLocalStorage would make every await of the process slower on Node 20 and 22.
    */
   async #handleCurrent(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     let cause: Error | undefined;
@@ -121,7 +121,7 @@ export class McpEndpoint {
     }
   }
 
-  /** Ends the streams that nothing is answered on; what is being answered goes on. */
+  /** Ends the streams without a pending answer; running requests go on. */
   endStreams(): void {
     this.#sessions.endStreams();
     this.#subscriptions.end();
@@ -141,7 +141,7 @@ interface NamedCall {
   readonly arguments: unknown;
 }
 
-/** The name and the arguments of a call, before anything judges it. */
+/** Returns the name and arguments of a call, before any validation. */
 function callIn(body: unknown): NamedCall | undefined {
   if (!isRecord(body) || body["method"] !== "tools/call" || !isRecord(body["params"])) {
     return undefined;
@@ -150,7 +150,7 @@ function callIn(body: unknown): NamedCall | undefined {
   return { name, arguments: given };
 }
 
-/** In what the header fields of a call and its arguments disagree. */
+/** Describes a disagreement between a call's header fields and its arguments. */
 function headerFault(
   { front }: McpRequest,
   call: NamedCall | undefined,
@@ -161,33 +161,32 @@ function headerFault(
   return headers.length === 0 ? undefined : disagreement(headers, call?.arguments, fieldOf);
 }
 
-/** A message with this claim is never one of the older protocol; most have it. */
+/** True for a message with a version claim, which the older protocol never has. */
 function isCurrent(body: unknown): boolean {
   const params = recordIn(body)["params"];
   const meta = recordIn(params)["_meta"];
   return isRecord(meta) && VERSION_CLAIM in meta;
 }
 
-/** Neither protocol has them. */
+/** Batches exist in neither protocol. */
 const BATCH = { code: -32_600, message: "Invalid Request: batches are not answered" };
 
 function isListening(body: unknown): boolean {
   return isRecord(body) && body["method"] === "subscriptions/listen";
 }
 
-/** Clients have few, and they are short. */
+/** Maximal number of known envelopes; clients have few, and they are short. */
 const MAX_KNOWN = 1_024;
 const MAX_LENGTH = 2_048;
 
 /**
- * Envelopes of 2026-07-28 that the library has judged: the name and the abilities that a client
- * tells of itself in every message, known by their text from the second time on.   MCP "Base
- * Protocol" (_meta)
+ * Validated envelopes of 2026-07-28, the client's name and capabilities in each message. They are cached by their
+ * text, so that the library validates each once.   MCP "Base Protocol" (_meta)
  */
 export class KnownEnvelopes {
   readonly #known = recentlyUsed<true>(MAX_KNOWN);
 
-  /** True if it is one; a long one is never known. */
+  /** True for a valid envelope; a long one is never cached, and counts as unknown. */
   has(meta: JsonRecord): boolean {
     const envelope: Record<string, unknown> = {};
     for (const name of ENVELOPE) envelope[name] = meta[name];

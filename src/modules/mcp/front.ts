@@ -1,4 +1,4 @@
-/** The parts of a deployment that MCP clients meet, and those of a request of theirs. */
+/** A deployment and a request, as seen by MCP clients. */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
@@ -15,7 +15,7 @@ import type { AskedCall, McpTasks } from "./tasks/task.ts";
 import type { ToolListing } from "./tools/tool-listing.ts";
 import type { ListedTool, Toolbox } from "./tools/toolbox.ts";
 
-/** One deployment, as MCP clients meet it. */
+/** One deployment, as MCP clients see it. */
 export interface McpFront {
   readonly serverId: string;
   readonly dispatcher: Dispatcher;
@@ -23,29 +23,29 @@ export interface McpFront {
   readonly listing: ToolListing;
   readonly contracts: FrontContracts;
   readonly projection: Projection;
-  /** Why a client is refused now what took these scopes; undefined: it is given it. */
+  /** Refuses the caller a stored result that took these scopes; undefined if it may have it. */
   refuseKept(caller: McpCaller, scopes: readonly string[]): Refusal | undefined;
   readonly tasks: McpTasks;
-  /** Hears of other nodes and their latest commits. */
+  /** Learns of other nodes' latest commits. */
   readonly view: Pick<ViewLease, "catchUp">;
   readonly holders: Holders;
-  /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
+  /** Returns the call of an escalation; undefined if it is not this agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
-  /** True if an escalation is still to be decided. */
+  /** True if an escalation is undecided. */
   isUndecided(escalationId: string): boolean;
-  /** Whom a client speaks as whose token names no agent. */
+  /** The agent of clients whose token names none. */
   readonly agent: AgentDocument;
-  /** No operator has named that agent: it stands for anybody who reaches the port. */
+  /** True if no operator configured that agent, which then stands for anyone who reaches the port. */
   readonly isAgentIssued: boolean;
   /** `[mcp] anonymous` */
   readonly isAnonymousServed: boolean;
-  /** Undefined where nobody vouches for clients. */
+  /** Undefined if no tokens are verified. */
   readonly tokens: TokenVerifier | undefined;
   /** Undefined without `[policies.oauth]`. */
   readonly protection: Protection | undefined;
   /** Fires when the daemon begins to stop. */
   readonly stopping: AbortSignal;
-  /** The deployment that is served now. */
+  /** Returns the deployment that is served now. */
   latest(): McpFront;
   readonly reportFault: ReportFault;
   readonly ledger: Recording;
@@ -55,44 +55,44 @@ export interface McpFront {
 export interface Projection {
   /** Lists the caller's tools: the same list as long as nothing has changed for it. */
   toolsOf(caller: McpCaller): readonly ListedTool[];
-  /** When the first of an agent's own tools is over, unless something happens before. */
+  /** Returns the time at which the first of an agent's own tools expires. */
   validUntil(agentId: string): number;
 }
 
 /** MCP as a protected resource.   RFC 9728 */
 export interface Protection {
   readonly issuer: string;
-  /** Scopes that its tools ask for. */
+  /** Scopes that the tools require. */
   readonly scopes: readonly string[];
-  /** `[policies.oauth] audience`: what the pipeline has checked already. */
+  /** `[policies.oauth] audience`, which the pipeline has checked already. */
   readonly audience: string | undefined;
-  /** Where clients find it; undefined where nobody can tell. */
+  /** The public URL of the resource; undefined if it is unknown. */
   resource(): string | undefined;
-  /** Where they find its metadata. */
+  /** The URL of the resource's metadata. */
   metadataUrl(): string | undefined;
 }
 
 export interface McpCaller {
-  /** The header fields that the pipeline knows it by. */
+  /** The header fields by which the pipeline identifies the caller. */
   readonly fields: ReadonlyMap<string, string>;
   readonly peer: Peer;
-  /** Tells it from the others, in whatever is kept for it. */
+  /** Identifies the caller in everything stored for it. */
   readonly key: string;
 }
 
-/** One HTTP request; handlers of the library find it beside the message. */
+/** One HTTP request, which the library's handlers get along with the message. */
 export interface McpRequest {
   readonly front: McpFront;
   readonly caller: McpCaller;
-  /** The part of a call's arguments that is not as it was sent. */
+  /** Arguments that the library would change. */
   readonly lost: readonly SchemaViolation[] | undefined;
-  /** Set where HTTP itself has to say no. */
+  /** Set if the HTTP response must be a challenge. */
   challenge: Challenge | undefined;
-  /** Gives the result of a call that was made already, or throws its error. */
+  /** Returns the result of a call that was made already, or throws its error. */
   given?: (() => JsonRecord) | undefined;
 }
 
-/** A refusal that a client answers by getting another token.   RFC 6750 §3 */
+/** A refusal that another token may lift.   RFC 6750 §3 */
 export interface Challenge {
   readonly status: 401 | 403;
   readonly error: "invalid_token" | "insufficient_scope" | undefined;

@@ -1,8 +1,8 @@
 /**
- * Identifies an MCP client: the agent that its token names, else the sidecar's agent for the
- * token's principal, else, where that is allowed, the sidecar's agent for anybody. What the client
- * says of itself beside the token is not looked at. 401 without a token, and for one that does not
- * hold. With it what clients are told who need another token.   MCP "Authorization", RFC 6750, RFC 9728
+ * Identifies an MCP client: the agent that its token names, else the sidecar's agent for the token's principal, else,
+ * if allowed, the sidecar's agent for anonymous clients. The client's other claims about itself are ignored. 401
+ * without a token, and for an invalid one. Also the challenges for clients that need another token.   MCP
+ * "Authorization", RFC 6750, RFC 9728
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../base/addresses.ts";
@@ -18,14 +18,14 @@ import type { Answer } from "./ask.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 import { bodyText, refusalWords } from "./tools/content.ts";
 
-/** The parts of an HTTP request that tell its caller. */
+/** The parts of an HTTP request that identify its caller. */
 interface Credentials {
   readonly authorization: string | undefined;
   readonly address: string;
   readonly port: number;
 }
 
-/** The client, or why it must come back with a token. */
+/** Returns the client, or the challenge for a client that needs a token. */
 export async function identify(
   front: McpFront,
   credentials: Credentials,
@@ -37,7 +37,7 @@ export async function identify(
     return unauthenticated(undefined, "this server needs a bearer token");
   }
   const verdict = tokens.recall(authorization) ?? (await tokens.verify(authorization));
-  // Clients of this front show no certificate.
+  // MCP clients present no certificate.
   const fault = verdict.kind === "invalid" ? verdict.reason : bindingFault(verdict, undefined);
   if (verdict.kind === "invalid" || fault !== undefined) {
     return unauthenticated("invalid_token", `the bearer token was not accepted: ${fault}`);
@@ -53,7 +53,7 @@ export async function identify(
   return callerOf(front, credentials, verdict);
 }
 
-/** True if a client that was let in before would be let in now, as the same. */
+/** True if an admitted client would be admitted again now, as the same caller. */
 export async function isAdmitted(
   front: McpFront,
   { fields, peer, key }: McpCaller,
@@ -67,7 +67,7 @@ export async function isAdmitted(
   return "key" in again && again.key === key;
 }
 
-/** An audience that is configured was checked with the signature.   RFC 8707 */
+/** A configured audience was checked with the signature.   RFC 8707 */
 function isForUs({ audiences = [] }: TokenClaims, protection: Protection | undefined): boolean {
   if (protection === undefined || protection.audience !== undefined) return true;
   const resource = protection.resource();
@@ -83,8 +83,8 @@ function unauthenticated(error: "invalid_token" | undefined, message: string): C
 }
 
 /**
- * Whose account a message is on, before anybody is identified: a token that is not known yet is judged
- * at the expense of the address that it comes from.
+ * Returns the account that pays for a message before its caller is identified: verifying an unknown token is charged
+ * to the client's address.
  */
 export function payerOfMessage(
   tokens: Pick<TokenVerifier, "recall"> | undefined,
@@ -117,12 +117,12 @@ function callerOf(
   };
 }
 
-/** Codes of 262 that a scope lifts. */
+/** Codes of 262 that a further scope lifts. */
 const SCOPE_CODES: ReadonlySet<string> = new Set(["scope-required", "scope-claim-invalid"]);
 
 /**
- * Refusals that another token may lift: HTTP says them, with what clients need to get one. Where
- * nobody gives tokens, they are refusals like others.
+ * Challenges for refusals that another token may lift: HTTP carries them, with the data that clients need to get one.
+ * Without an issuer of tokens they are ordinary refusals.
  * 401 nobody vouches for the caller · 403 its scopes do not reach.   RFC 6750 §3, RFC 9728 §5.1
  */
 export function challengeFor(
@@ -138,16 +138,16 @@ export function challengeFor(
     return { status: 401, error: fault, message, scopes: [] };
   }
   if (status === 262 && !SCOPE_CODES.has(code)) return undefined;
-  // All that the call takes: some clients ask for a token of these, and of no others.
+  // The call's complete scopes: some clients request a token for exactly these.
   const { route, partScopes = [] } = exchange;
   const missing = textsIn(error["missing_scopes"]);
   const scopes = [...new Set([...(route?.requiredScopes ?? []), ...partScopes, ...missing])];
-  // A client without a token is asked for one, and told which.
+  // A client without a token is asked for one, with the scopes it needs.
   if (!isPresent) return { status: 401, error: undefined, message, scopes };
   return { status: 403, error: "insufficient_scope", message, scopes };
 }
 
-/** The WWW-Authenticate field of a challenge. */
+/** Formats the WWW-Authenticate field of a challenge. */
 export function challengeField(
   { error, message, scopes }: Challenge,
   protection: Protection | undefined,
@@ -161,17 +161,17 @@ export function challengeField(
   return parameters.length === 0 ? "Bearer" : `Bearer ${parameters.join(", ")}`;
 }
 
-/** The characters that may stand between quotes there. */
+/** Replaces characters that a quoted string of this field cannot contain. */
 function plain(text: string): string {
   return text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
 }
 
-/** Where metadata of a resource are, before the path of the resource. */
+/** Path of resource metadata, before the path of the resource. */
 export const METADATA_PREFIX = "/.well-known/oauth-protected-resource";
 
 /**
- * The metadata of MCP's endpoint as a protected resource: who gives tokens for it, and which scopes
- * its tools ask for. Anybody may read it, from any page.   RFC 9728
+ * The metadata of the MCP endpoint as a protected resource: the issuer of its tokens, and the scopes of its tools.
+ * Anyone may read it, from any origin.   RFC 9728
  */
 export function createMetadataApi(
   protectionOf: () => Protection | undefined,

@@ -1,6 +1,6 @@
 /**
- * The library's server with this server's handlers: one for each request of 2026-07-28, one for each
- * session of 2025-11-25. Which deployment answers, and for whom, comes with every request.
+ * The library's server with this server's handlers: one per request of 2026-07-28, one per session of 2025-11-25. Each
+ * request carries its deployment and its caller.
  * MCP "Base Protocol"
  */
 import {
@@ -33,7 +33,7 @@ import { callTool } from "./tools/call-tool.ts";
 import { bodyText } from "./tools/content.ts";
 import { listTools } from "./tools/list-tools.ts";
 
-/** Makes a server of one protocol; nothing of a request is kept in it. */
+/** Makes a server of one protocol; it keeps no state of a request. */
 export function createMcpServer(serverId: string, era: "current" | "older"): Server {
   return createAnsweringServer({ name: serverId, version: VERSION }, era === "current", {
     report: (thrown, context) => requestOf(context).front.reportFault(thrown, context.mcpReq.id),
@@ -41,7 +41,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     call: async (params, context, server) => {
       const request = requestOf(context);
       const { given } = request;
-      // A client that was asked for more calls again, with what there is by then.
+      // The given result is for the first call only: after a question the client calls again.
       request.given = undefined;
       const call: ToolCall = {
         ...{ name: params.name, arguments: params.arguments ?? {} },
@@ -71,7 +71,7 @@ function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "
   return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
 }
 
-/** Undefined where the client has not asked for it. */
+/** Undefined if the client did not ask for progress. */
 function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
@@ -81,7 +81,7 @@ function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
       ...(message === undefined ? {} : { message }),
       ...(total === undefined ? {} : { total }),
     };
-    // A client that has gone hears nothing; its call goes on.
+    // Progress to a client that has left is lost; its call goes on.
     void mcpReq
       .notify({ method: "notifications/progress", params: counted })
       .catch(() => undefined);
@@ -90,7 +90,7 @@ function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
 
 const REQUEST = "request";
 
-/** The library hands on what it was given of a caller, and reads none of it. */
+/** Passes the request through the library's authentication data, which the library does not read. */
 export function authInfoOf(request: McpRequest): AuthInfo {
   return { token: "", clientId: request.caller.key, scopes: [], extra: { [REQUEST]: request } };
 }
@@ -101,7 +101,7 @@ function requestOf({ http }: ServerContext): McpRequest {
   return request as McpRequest;
 }
 
-/** The envelope is what the current protocol has and the older one has not. */
+/** Only the current protocol has an envelope. */
 function isCurrent({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined;
 }
@@ -123,7 +123,7 @@ async function readResource(request: McpRequest, uri: string): Promise<ReadResou
 const JSON_TYPE = "application/json";
 
 interface Described {
-  /** Of DISCOVER. */
+  /** Path of DISCOVER. */
   readonly path: string;
   readonly name: string;
   readonly description: string;
@@ -145,30 +145,30 @@ const DESCRIBED: readonly Described[] = [
   },
 ];
 
-/** The resources of a server. */
+/** Lists the resources of a server. */
 export function listResources(serverId: string): Resource[] {
   return DESCRIBED.map(({ path, name, description, mimeType }) => ({
     ...{ uri: `agtp://${serverId}${path}`, name, description, mimeType },
   }));
 }
 
-/** The one that a URI names. */
+/** Finds the resource with a URI. */
 export function findResource(serverId: string, uri: string): Described | undefined {
   return DESCRIBED.find(({ path }) => uri === `agtp://${serverId}${path}`);
 }
 
 type Send = ServerContext["mcpReq"]["send"];
 
-/** How a call begins, and the way to its client. */
+/** The start of a call, and the connection to its client. */
 interface AskingCall {
   begin(): Promise<JsonRecord>;
   readonly context: Pick<ServerContext, "mcpReq">;
 }
 
 /**
- * Calls a tool, and asks the user of a client of 2025-11-25 where that takes a word of the user's: on the stream
- * of the call, which goes on once the question is answered, under the deployment that is served then. A user who
- * says nothing in time, a client that cannot ask after all and a server that stops have not accepted.
+ * Calls a tool, and asks the user of a client of 2025-11-25 if the call needs the user's decision: on the call's
+ * stream, which continues once the question is answered, under the deployment that is served then. A user who does not
+ * answer in time, a client that cannot ask after all, and a server that stops count as not accepted.
  * MCP 2025-11-25 "Elicitation"
  */
 async function callAsking(
@@ -179,7 +179,7 @@ async function callAsking(
   const result = await begin();
   if (result["resultType"] !== "input_required") return result as Result;
   const response = await askUser(result["inputRequests"], mcpReq.send, request.front.stopping);
-  // A reload may have changed what is allowed while the user thought it over.
+  // A reload may have changed the rules while the user was deciding.
   const later: McpRequest = { ...request, front: request.front.latest() };
   try {
     return await callTool(later, {

@@ -1,6 +1,6 @@
 /**
- * MCP on the HTTP listener. Who asks is settled before the message is looked at; an answer that is
- * streamed begins with its first event, so that a refusal can still be HTTP's own.
+ * MCP on the HTTP listener. The caller is identified before the message is read; a streamed answer begins with its
+ * first event, so that a refusal can still be an HTTP status.
  * 400 no JSON · 401 and 403 with WWW-Authenticate · 403 a page of another origin · 405 · 415.   MCP "Streamable HTTP"
  */
 import { Readable } from "node:stream";
@@ -22,7 +22,7 @@ import { isMessageId } from "./plain-request.ts";
 import { REFUSED } from "./report-fault.ts";
 import { createWebRequest } from "./web-request.ts";
 
-/** Parsed JSON is walked by what was written without fear for the stack. */
+/** The depth is bounded, since parsed JSON is walked recursively. */
 const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, depth: 128 };
 const METHODS = ["GET", "POST", "DELETE"];
 
@@ -30,16 +30,16 @@ export interface McpApiParts {
   readonly endpoint: McpEndpoint;
   readonly toll: Toll;
   frontOf(): McpFront;
-  /** Whose account a message is on. */
+  /** Returns the account that pays for a message. */
   payerOf(request: FastifyRequest): TaskOwner;
 }
 
-/** The API, as a plugin for its path. */
+/** Creates the API as a plugin for its path. */
 export function createMcpApi(parts: McpApiParts): (app: FastifyInstance) => void {
   const { frontOf } = parts;
   return (app) => {
     app.removeAllContentTypeParsers();
-    // The library says what a body must be.
+    // The library checks the content type.
     app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) =>
       inLongTurn(body.length, () => done(null, body)),
     );
@@ -84,7 +84,7 @@ async function answer(
     port: socket.remotePort ?? 0,
   });
   if ("status" in caller) return sendChallenge(reply, caller, front);
-  // Its work, the part of the pipeline included, is one slice of the loop.
+  // Measured as one slice of the event loop, the pipeline included.
   return toll.measure(payerOf(request), () =>
     answerMessage(endpoint, request, reply, { front, caller }),
   );
@@ -123,16 +123,16 @@ async function answerPlain(
   });
 }
 
-/** The gateway lets pages of any origin read; MCP lets none of them begin a stream. */
+/** True for a page of another origin: the gateway lets any page read, but MCP lets none open a stream. */
 function isForeignPage({ headers }: FastifyRequest, reply: FastifyReply): boolean {
   return headers.origin !== undefined && !reply.hasHeader("access-control-allow-origin");
 }
 
-/** The message; undefined where there is none, or where it is for the library to say why. */
+/** Parses the message; undefined if there is none, or if the library must report its fault. */
 function readBody({ body, headers }: FastifyRequest): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
   const type = headers["content-type"] ?? "";
-  // The library takes other types that have JSON's in them.
+  // The library also accepts other types that contain JSON.
   const excess = /json/i.test(type) ? jsonExcess(body, BOUNDS) : undefined;
   if (excess !== undefined) return new Error(`the message ${excess}`);
   if (!JSON_TYPE.test(type)) return undefined;
@@ -146,7 +146,7 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   }
 }
 
-/** Finds arguments that the library loses: numbers, and a member that it drops. */
+/** Finds arguments that the library would lose: large numbers, and a `__proto__` member. */
 function lostIn({ body }: FastifyRequest, message: unknown): McpRequest["lost"] {
   if (!Buffer.isBuffer(body) || message === undefined) return undefined;
   const input = recordIn(valueAt(message, ["params", "arguments"]));
@@ -163,21 +163,20 @@ const PROTO_MEMBER: McpRequest["lost"] = [
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i;
 
 /**
- * HTTP as the listener has it, and as the library does: requests on their way in, answers and the
- * streams of them on their way out. Aborts once the client has left before it was answered.   MCP
- * "Streamable HTTP"
+ * Converts between the listener's HTTP and the library's web requests, responses and streams. Aborts the signal once
+ * the client leaves before it was answered.   MCP "Streamable HTTP"
  */
 function leavingOf(reply: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   reply.raw.once("close", () => {
-    // An abort that nobody waits for any more is still dear: it makes an error for each listener.
+    // An abort without a use is still expensive: it makes an error for each listener.
     const isStream = String(reply.getHeader("content-type")).startsWith("text/event-stream");
     if (isStream || !reply.raw.writableFinished) leaving.abort();
   });
   return leaving.signal;
 }
 
-/** The request as the library reads it. */
+/** Converts a request for the library. */
 function toWebRequest(
   { method, headers, body }: FastifyRequest,
   isBodyNeeded: boolean,
@@ -185,7 +184,7 @@ function toWebRequest(
 ): Request {
   const fields = new Headers();
   for (const [name, value] of Object.entries(headers)) {
-    // The token goes no further.
+    // The token is not passed on.
     if (value === undefined || name === "authorization" || name.startsWith(":")) continue;
     fields.set(name, Array.isArray(value) ? value.join(", ") : value);
   }
@@ -197,10 +196,10 @@ function toWebRequest(
   });
 }
 
-/** Nothing is decided by it. */
+/** Placeholder: the library decides nothing by the URL. */
 const ANY_URL = "http://localhost/";
 
-/** Sends what the library answers; HTTP itself may have to say no before a stream begins. */
+/** Sends the library's response; a challenge replaces a stream that has not begun. */
 async function sendResponse(
   reply: FastifyReply,
   response: Response,
@@ -219,7 +218,7 @@ async function sendResponse(
   return reply.send(stream === undefined ? restoreLost(await response.text()) : streamOf(stream));
 }
 
-/** A stream whose first octets are there: what HTTP itself has to say is known by then. */
+/** A stream whose first octets have arrived, so that any challenge is known. */
 interface Begun {
   readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly first: Chunk;
@@ -228,7 +227,9 @@ interface Begun {
 
 type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
 
-/** News may be long in coming: whoever waits for them is told at once that they will. */
+/**
+ * Waits for the first octets; a stream of notifications starts with a comment at once, since the first may take long.
+ */
 async function begun({ body }: Response, isNews: boolean): Promise<Begun | undefined> {
   const reader = body?.getReader();
   if (reader === undefined) return undefined;
@@ -236,7 +237,7 @@ async function begun({ body }: Response, isNews: boolean): Promise<Begun | undef
   return { reader, first, cancel: () => reader.cancel() };
 }
 
-/** HTML "Server-sent events" */
+/** A comment.   HTML "Server-sent events" */
 const COMMENT = Buffer.from(": news\n\n");
 
 function streamOf(stream: Begun): Readable {
@@ -252,7 +253,7 @@ async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8
   }
 }
 
-/** Asks for a token, or for another one. */
+/** Sends a challenge for a token, or for another one. */
 function sendChallenge(
   reply: FastifyReply,
   challenge: Challenge,
@@ -262,7 +263,7 @@ function sendChallenge(
   return sendError(reply, challenge.status, REFUSED, challenge.message);
 }
 
-/** 500: the client learns the id of the fault. */
+/** Answers 500 with the id of the fault. */
 function sendFault(
   reply: FastifyReply,
   error: Error,
@@ -275,7 +276,7 @@ function sendFault(
   return reply.code(500).header("content-type", "application/json").send(JSON.stringify(told));
 }
 
-/** Answers where no message was understood. */
+/** Sends an error for a message that was not understood. */
 function sendError(
   reply: FastifyReply,
   status: number,

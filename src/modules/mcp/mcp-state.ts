@@ -1,6 +1,6 @@
 /**
- * The parts of MCP that a process keeps through every reload: tasks, sessions and streams. The library is
- * loaded with the first deployment that serves MCP.
+ * MCP's state that a process keeps across reloads: tasks, sessions and streams. The library is loaded with the first
+ * deployment that serves MCP.
  */
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { RequestStates } from "./contracts/front-contracts.ts";
@@ -11,7 +11,7 @@ import type { OpenStreams } from "./listening/open-streams.ts";
 import type { McpTasks } from "./tasks/task.ts";
 
 export class McpState {
-  /** Kept while the process runs, and longer. */
+  /** Persistent, beyond the process. */
   readonly tasks: McpTasks;
   readonly states: RequestStates;
   #endpoint: Promise<McpEndpoint> | undefined;
@@ -23,7 +23,7 @@ export class McpState {
     this.states = states;
   }
 
-  /** The endpoint; the library is loaded with the first deployment that has one. */
+  /** Opens the endpoint; the first call loads the library. */
   open(serverId: string, streams: OpenStreams, kept: ProcessState): Promise<McpEndpoint> {
     const audience = this.#audienceOf(kept);
     this.#endpoint ??= import("./endpoint.ts").then(
@@ -33,18 +33,18 @@ export class McpState {
     return this.#endpoint;
   }
 
-  /** The deployment that is served; undefined: none has been yet. */
+  /** The served deployment; undefined before the first. */
   get served(): McpFront | undefined {
     return this.#served;
   }
 
-  /** This deployment is served from now on. */
+  /** Sets the served deployment. */
   serve(front: McpFront, kept: ProcessState): void {
     this.#served = front;
     this.#audienceOf(kept).serve(front);
   }
 
-  /** The listeners to changes, of what each agent has and of where it stands. */
+  /** The audience, which follows changes of contracts and of agents' status. */
   #audienceOf(kept: ProcessState): Audience {
     this.#audience ??= this.#gather(kept);
     return this.#audience;
@@ -55,13 +55,13 @@ export class McpState {
     const audience = new Audience({ work, stopping: signal, now: () => contracts.now() });
     contracts.watch((agentId) => audience.changed(agentId));
     lifecycle.watch((agentId) => audience.changed(agentId));
-    // The streams that clients hold open end once the daemon begins to stop.
+    // Clients' open streams end once the daemon begins to stop.
     const end = async (): Promise<void> => (await this.#endpoint)?.endStreams();
     signal.addEventListener("abort", () => void end(), { once: true });
     return audience;
   }
 
-  /** Ends every session and every answer: the last request that anybody waits for is over. */
+  /** Ends every session and answer, once the last request has been answered. */
   async close(): Promise<void> {
     await (await this.#endpoint)?.close();
   }

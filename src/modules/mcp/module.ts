@@ -33,7 +33,7 @@ import { type AskedCall, openMcpTasks } from "./tasks/task.ts";
 import { createToolListing, type VisibleTools, visibleTools } from "./tools/tool-listing.ts";
 import { type ListedTool, Toolbox } from "./tools/toolbox.ts";
 
-/** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
+/** Comes after the gateway, whose listener serves it and whose agent its clients use. */
 export const mcpModule: Module<McpSections> = {
   name: "mcp",
   takes: { mcp: true, policies: true, server: true },
@@ -42,7 +42,7 @@ export const mcpModule: Module<McpSections> = {
     const { http } = context;
     const streams = await context.once(openStreams);
     if (!mcp.enabled || http === undefined) return { start: () => streams.serve(undefined) };
-    // The library is loaded late: only those wait for it who serve MCP.
+    // The library is loaded only if MCP is served.
     const kept = await context.once(openState);
     const endpoint = await kept.open(server.serverId, streams, context);
     let front: McpFront | undefined;
@@ -65,7 +65,7 @@ export const mcpModule: Module<McpSections> = {
         kept.serve(frontOf(), context);
         streams.serve(frontOf());
       },
-      // Streams and sessions are the process's: they end with the deployment that is served last.
+      // Streams and sessions belong to the process, and end with the deployment that is served last.
       close: async () => {
         if (isServed) await kept.close();
       },
@@ -84,7 +84,7 @@ const openState: OpenKept<McpState> = async (store, clock) => {
   return new McpState(await openMcpTasks(store, clock), states);
 };
 
-/** Where a token is asked for, who gives it is told beside. */
+/** Serves resource metadata if tokens are required. */
 function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];
@@ -92,7 +92,7 @@ function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRo
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }
 
-/** Makes what clients meet, once the deployment is put together. */
+/** Creates the front, once the deployment is assembled. */
 function* creatingFront(
   context: McpContext,
   http: HttpSide,
@@ -152,7 +152,7 @@ function creatingToolbox(
   ];
   return Toolbox.creating({
     routes,
-    // A name that the operator has given is called as the operator says.
+    // A tool name that the operator assigned takes precedence.
     further: further.filter(({ name }) => !routes.some((one) => one.definition.tool === name)),
     tools: mcp.tools,
     rules,
@@ -181,7 +181,7 @@ function protectionOf(
 
 const NOTHING: readonly ListedTool[] = [];
 
-/** The tools of a client as it would be shown them now, found without a request of its own. */
+/** Finds the tools that a client would be shown now, without a request. */
 function createProjection(
   resolve: CallerResolver,
   visible: VisibleTools,
@@ -191,7 +191,7 @@ function createProjection(
     toolsOf: ({ fields, peer, key }) => {
       const resolution = resolve(fields.get("agent-id") ?? "", undefined, peer);
       if ("kind" in resolution || resolution.refusal !== undefined) return NOTHING;
-      // Which principal it is changes nothing that is listed.
+      // The principal's identity does not affect the list, only its presence.
       const principalId = fields.has("authorization") ? key : undefined;
       return visible({ caller: { ...resolution.caller, principalId }, peer });
     },
@@ -199,7 +199,7 @@ function createProjection(
   };
 }
 
-/** Asks of a client what the gates ask of its requests: whether it may act, and with which scopes. */
+/** Applies the gates' checks to a stored result: the caller must be active and hold the scopes. */
 function keptGate(
   resolve: CallerResolver,
   lifecycle: CallerState["lifecycle"],
@@ -214,7 +214,7 @@ function keptGate(
   };
 }
 
-/** Over the escalations of a server. */
+/** Looks up waiting calls among a server's escalations. */
 function waitingCalls(
   escalations: Pick<EscalationRegister, "find">,
 ): Pick<McpFront, "approvedCallOf" | "isUndecided"> {

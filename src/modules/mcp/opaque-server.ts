@@ -1,7 +1,7 @@
 /**
- * The library's server, whose faults stay with the operator: a client learns that there was one and the
- * id under which the log has it, and not a word of why. The library would send the message of
- * whatever was thrown. With it how parameters and capabilities are read.   MCP "Error Handling"
+ * The library's server with opaque faults: a client learns that one happened and its id in the log, but not the cause.
+ * The library alone would send the message of any thrown error. Also readers of parameters and capabilities.   MCP
+ * "Error Handling"
  */
 import {
   type Implementation,
@@ -18,7 +18,7 @@ import type { ToldError } from "./report-fault.ts";
 
 type Handler = Parameters<Server["_wrapHandler"]>[1];
 
-/** Keeps what was thrown in a request, and answers what its client is told instead. */
+/** Reports an error of a request, and returns the error that its client gets instead. */
 export type ReportThrown = (thrown: unknown, context: ServerContext) => ToldError;
 
 export class OpaqueServer extends Server {
@@ -30,7 +30,7 @@ export class OpaqueServer extends Server {
   }
 
   protected override _wrapHandler(method: string, handler: Handler): Handler {
-    // The constructor of the library registers its own, which throw for nothing but parameters.
+    // The library's constructor registers handlers before `#report` is set; they throw for bad parameters only.
     const isLibrarys = !(#report in this);
     const answered = new WeakSet<object>();
     const answering = super._wrapHandler(method, async (request, context) => {
@@ -52,14 +52,17 @@ export class OpaqueServer extends Server {
   }
 }
 
-/** The server failed, and nobody has reported it; of a result the library says that it is invalid. */
+/**
+ * True for a failure of the server that nobody has reported; the library reports an invalid result as invalid
+ * parameters.
+ */
 function isFault(error: ProtocolError, isResult: boolean): boolean {
   const { code } = error;
   if (isResult && code === ProtocolErrorCode.InvalidParams) return true;
   return code === ProtocolErrorCode.InternalError && !(error instanceof ReportedFault);
 }
 
-/** Parameters of which one is a text that has to be there; the others are handed on. */
+/** Schema of parameters with a required text; others are passed on. */
 export function withText<N extends string>(
   name: N,
 ): StandardSchemaV1<unknown, Readonly<Record<N, string>>> {
@@ -68,7 +71,7 @@ export function withText<N extends string>(
   );
 }
 
-/** Parameters, in the form that the library takes schemas in; `faultOf` says why others are refused. */
+/** Schema of parameters for the library; `faultOf` returns the fault of invalid ones. */
 export function schemaOf<T>(
   faultOf: (params: JsonRecord) => string | undefined,
 ): StandardSchemaV1<unknown, T> {
@@ -84,12 +87,12 @@ export function schemaOf<T>(
   };
 }
 
-/** The capabilities that a client has declared in an envelope of the current protocol. */
+/** Returns the client capabilities in an envelope of the current protocol. */
 export function declaredIn(envelope: unknown): unknown {
   return recordIn(envelope)["io.modelcontextprotocol/clientCapabilities"];
 }
 
-/** By a form; one that knows elicitation and names no mode does. */
+/** True if the client can ask its user by a form; elicitation without a mode means forms. */
 export function canElicit(
   server: Pick<Server, "getClientCapabilities">,
   { mcpReq }: Pick<ServerContext, "mcpReq">,
@@ -98,12 +101,12 @@ export function canElicit(
   return knowsForms(isRecord(envelope) ? declaredIn(envelope) : server.getClientCapabilities());
 }
 
-/** Tells by an envelope of the current protocol whether the client can ask its user. */
+/** True if an envelope of the current protocol declares that the client can ask its user. */
 export function canElicitBy(envelope: JsonRecord): boolean {
   return knowsForms(declaredIn(envelope));
 }
 
-/** Tells by declared capabilities whether the client can ask its user. */
+/** True if the declared capabilities include asking the user by a form. */
 export function knowsForms(declared: unknown): boolean {
   const elicitation = recordIn(declared)["elicitation"];
   if (!isRecord(elicitation)) return false;

@@ -1,7 +1,6 @@
 /**
- * Answers to plain requests, as the library writes them: the result with its type and the server's name,
- * or an error. The list of tools is put in as the pipeline has encoded it, which it does once for all who
- * read the same page.   MCP "Base Protocol"
+ * Answers to plain requests, in the library's format: the result with its type and the server's name, or an error. The
+ * list of tools is inserted as encoded by the pipeline, once for all readers of the same page.   MCP "Base Protocol"
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { rewriteExactly } from "../../base/exact-numbers.ts";
@@ -18,35 +17,35 @@ import { declaresTasks } from "./tasks/task-requests.ts";
 import { callTool } from "./tools/call-tool.ts";
 import { askForTools, listCaching } from "./tools/list-tools.ts";
 
-/** Calls back if the client leaves before it is answered. */
+/** Registers a listener for the client's leaving before it is answered. */
 export type OnLeave = (listener: () => void) => void;
 
 export interface PlainAnswer {
   readonly type: "application/json" | "text/event-stream";
   readonly body: string | Buffer;
-  /** The id of the session that it belongs to. */
+  /** The id of its session. */
   readonly sessionId?: string;
 }
 
 const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 
-/** Of errors that are answered with 200; some others have a status of their own. */
+/** Codes of errors with HTTP status 200; some others have a status of their own. */
 const PLAIN_CODES: ReadonlySet<number> = new Set([-32_000, -32_602, -32_603]);
 
 interface PlainAsked {
   readonly request: McpRequest;
   readonly plain: PlainRequest;
   onLeave: OnLeave;
-  /** True if its client can ask its user. */
+  /** True if the client can ask its user. */
   readonly canElicit: boolean;
-  /** The server's name for the answer; undefined: it came by a session of the older protocol. */
+  /** The server's name in the result; undefined in a session of the older protocol. */
   readonly serverId: string | undefined;
 }
 
 type PlainCall = Extract<PlainRequest, { kind: "call" }>;
 type PlainList = Extract<PlainRequest, { kind: "list" }>;
 
-/** Answers one. Undefined: `request.given` is more than a plain result, and for the library to write. */
+/** Answers a plain request. Undefined if the result is not plain: the library then writes `request.given`. */
 export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | undefined> {
   const { request, plain, serverId } = asked;
   const { id } = plain;
@@ -73,7 +72,7 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
   }
 }
 
-/** Writes a result within its message, a long one in turns, with numbers as the tool has them. */
+/** Writes a result into its message, a long one in steps, with the tool's exact numbers. */
 function writeResult(
   result: JsonRecord,
   messageOf: (result: JsonRecord) => JsonRecord,
@@ -94,12 +93,12 @@ function callOf({ onLeave, canElicit, serverId }: PlainAsked, plain: PlainCall):
   return {
     ...{ name, arguments: given, meta, onLeave, canElicit, isCurrent },
     knowsTasks: isCurrent && declaresTasks(meta),
-    // A message that has them is not plain.
+    // A message with these members is not plain.
     ...{ requestState: undefined, inputResponses: undefined },
   };
 }
 
-/** The older protocol knows neither. */
+/** Adds the members that only the current protocol has. */
 function completed(result: JsonRecord, serverId: string | undefined): JsonRecord {
   if (serverId === undefined) return result;
   const meta = result["_meta"] as JsonRecord | undefined;
@@ -110,7 +109,7 @@ function completed(result: JsonRecord, serverId: string | undefined): JsonRecord
   };
 }
 
-/** The page is spliced in between what is said beside it. */
+/** Inserts the encoded page into the result. */
 async function answerList(
   { request, serverId }: PlainAsked,
   { id, cursor }: PlainList,

@@ -1,15 +1,15 @@
 /**
- * Calls of tools and lists of them that are exactly as their protocol has them. They are
- * answered here; whatever else comes is the library's to judge and to answer, in its own words. So
- * nothing is refused here, and what is taken is what the library would have taken.
+ * Requests to call or list tools that follow their protocol exactly. These are answered without the library, which
+ * answers everything else in its own words. So nothing is refused here, and only requests that the library would
+ * accept are taken.
  * MCP "Base Protocol", "Standard Request Headers"
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 
-/** Header fields of HTTP by lower-case name. */
+/** HTTP header fields by lower-case name. */
 export type HttpFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A message that needs no second look. */
+/** A request that needs no further validation. */
 export type PlainRequest =
   | (PlainMessage & {
       readonly kind: "call";
@@ -23,12 +23,12 @@ interface PlainMessage {
   readonly meta: JsonRecord;
 }
 
-/** The protocol that is spoken. */
+/** The current protocol version. */
 export const CURRENT_VERSION = "2026-07-28";
 
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 const OWN = "io.modelcontextprotocol/";
-/** The members of `_meta` that an envelope has. */
+/** Members of `_meta` in an envelope. */
 export const VERSION_CLAIM: string = `${OWN}protocolVersion`;
 export const ENVELOPE: ReadonlySet<string> = new Set(
   ["clientInfo", "clientCapabilities", "logLevel"].map((name) => `${OWN}${name}`),
@@ -40,7 +40,10 @@ const MESSAGE: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params
 const CALL: ReadonlySet<string> = new Set(["name", "arguments", "_meta"]);
 const LIST: ReadonlySet<string> = new Set(["cursor", "_meta"]);
 
-/** Undefined: it is for the library. `isKnown` tells whether the library takes such an envelope. */
+/**
+ * Reads a plain request; undefined if the library must answer. `isKnown` is true for an envelope that the library
+ * accepts.
+ */
 export function readPlain(
   fields: HttpFields,
   body: unknown,
@@ -56,7 +59,7 @@ export function readPlain(
   return method === "tools/list" ? readList({ id, meta }, params) : undefined;
 }
 
-/** Reads a request of a session, whose client has said at the beginning what it is. */
+/** Reads a plain request in a session, whose client declared its capabilities at the start. */
 export function readPlainInSession(fields: HttpFields, body: unknown): PlainRequest | undefined {
   const message = readMessage(fields, body);
   const accept = String(fields["accept"]);
@@ -73,7 +76,7 @@ export function readPlainInSession(fields: HttpFields, body: unknown): PlainRequ
 const OLDER_VERSIONS: ReadonlySet<string> = new Set(["2025-11-25", "2025-06-18", "2025-03-26"]);
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** A message of JSON-RPC with parameters. */
+/** A JSON-RPC request with parameters. */
 interface Message {
   readonly id: string | number;
   readonly method: unknown;
@@ -93,7 +96,7 @@ function readCall(
   named: unknown,
 ): PlainRequest | undefined {
   const { name, arguments: given = {} } = params;
-  // A name that begins so is the encoding of another one.
+  // A name with this prefix is encoded.
   if (typeof name !== "string" || name !== named || name.startsWith("=?")) return undefined;
   const isPlain = hasOnly(params, CALL) && isRecord(given) && !Object.hasOwn(given, "__proto__");
   return isPlain ? { ...message, kind: "call", name, arguments: given } : undefined;
@@ -107,12 +110,12 @@ function readList(message: PlainMessage, params: JsonRecord): PlainRequest | und
   return { ...message, kind: "list", cursor };
 }
 
-/** Header fields that say the same as the message. */
+/** True if the header fields agree with the message. */
 function agree(fields: HttpFields, method: unknown): boolean {
   return fields["mcp-method"] === method && fields["mcp-protocol-version"] === CURRENT_VERSION;
 }
 
-/** A client that wants to hear of progress is answered by a stream. */
+/** True without a progress token, since progress needs a stream. */
 function isPlainMeta(meta: JsonRecord, own: ReadonlySet<string>): boolean {
   return Object.keys(meta).every(
     (name) =>
@@ -124,7 +127,7 @@ function hasOnly(record: JsonRecord, names: ReadonlySet<string>): boolean {
   return Object.keys(record).every((name) => names.has(name));
 }
 
-/** Tells whether a message may be called so. */
+/** True for a valid message id. */
 export function isMessageId(id: unknown): id is string | number {
   return typeof id === "string" || Number.isSafeInteger(id);
 }

@@ -1,4 +1,4 @@
-/** Errors of JSON-RPC, as MCP uses them.   MCP "Error Handling" */
+/** JSON-RPC errors in MCP.   MCP "Error Handling" */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
@@ -9,33 +9,30 @@ import { REFUSED } from "./report-fault.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
 import { bodyText, refusalWords } from "./tools/content.ts";
 
-/** A request that cannot be understood. */
+/** The error for malformed parameters. */
 export function invalidParams(message: string, data?: JsonRecord): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }
 
-/** A fault of this server that the log has: its words may be heard by a client. */
+/** A fault of this server that is logged already; its message may go to a client. */
 export class ReportedFault extends ProtocolError {}
 
-/** -32603; the data name the fault. */
+/** -32603; `data` has the id of the fault. */
 export function internalError(message: string, data: JsonRecord): ReportedFault {
   return new ReportedFault(ProtocolErrorCode.InternalError, message, data);
 }
 
-/** Ends a request that HTTP answers in its own words. */
+/** Ends a request that is answered by an HTTP challenge. */
 export function challenged({ message }: Challenge): ProtocolError {
   return new ProtocolError(REFUSED, message);
 }
 
-/** A request that was understood and refused, where the method has no result that says so. */
+/** The error for a refusal, if the method has no result for it. */
 export function refused(message: string, data: JsonRecord): ProtocolError {
   return new ProtocolError(REFUSED, message, data);
 }
 
-/**
- * The error that the refusal of something kept is, which took these scopes; those that a token may have
- * are HTTP's to say.
- */
+/** The error for a refused stored result, which took these scopes; scopes that a token may have become a challenge. */
 export function refuseKept(
   request: McpRequest,
   { code, message, carried = {} }: Refusal,
@@ -51,10 +48,10 @@ export function refuseKept(
   return challenged(request.challenge);
 }
 
-/** Said where the record of an answer could not be kept, so that nothing may be answered. */
+/** The message if the record could not be stored, so that nothing may be answered. */
 export const UNRECORDED = "the record of the answer could not be kept";
 
-/** The error that a refusal is; one that a token may lift is HTTP's to say. */
+/** Converts a refusal to an error; one that another token may lift becomes a challenge. */
 export function refuseRequest(request: McpRequest, answer: Answer | undefined): Error {
   if (answer === undefined) return internalError(UNRECORDED, {});
   const { protection, serverId } = request.front;

@@ -1,7 +1,7 @@
 /**
- * Faults outside of the pipeline, in what the library or this module does before and after it: the log
- * has the cause with an id, and the client the id.
- * -32603 `error_id` · -32000 the store cannot be read or written, of which the log is told elsewhere
+ * Faults outside the pipeline, in the library or this module: the log gets the cause with an id, and the client the
+ * id.
+ * -32603 `error_id` · -32000 the store cannot be read or written, which is logged elsewhere
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { serverError } from "../../dispatch/refusals/refusal.ts";
@@ -10,23 +10,23 @@ import type { CallLog } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
 
-/** An error of JSON-RPC. */
+/** A JSON-RPC error. */
 export interface ToldError {
   readonly code: number;
   readonly message: string;
   readonly data: JsonRecord;
 }
 
-/** Keeps what was thrown in a message of JSON-RPC, and gives the error that its client is told. */
+/** Logs an error of a JSON-RPC message, and returns the error for its client. */
 export type ReportFault = (thrown: unknown, messageId: unknown) => ToldError;
 
-/** A client makes up the ids of its messages. */
+/** Message ids come from clients, so logged ones are cut to this length. */
 const MAX_ID = 128;
 const INTERNAL = -32_603;
-/** The first of the codes that an implementation may give a meaning of its own. */
+/** The first code of the range for implementations. */
 export const REFUSED = -32_000;
 
-/** Reports to a log. */
+/** Creates a reporter that writes to a log. */
 export function reportingTo(log: Pick<CallLog, "error">): ReportFault {
   return (error, messageId) => {
     if (isStoreUnavailable(error)) {

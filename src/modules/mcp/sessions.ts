@@ -1,7 +1,7 @@
 /**
- * Sessions of 2025-11-25: each has a server of its own, belongs to the caller that began it, and is
- * over when that caller ends it, when nobody has used it or listened to it for long, or when its caller has
- * begun too many others. To anybody else it does not exist.
+ * Sessions of 2025-11-25. Each has its own server, belongs to the caller that began it, and ends when that caller ends
+ * it, after a time without use or listener, or when its caller begins too many others. For other callers it does not
+ * exist.
  * 400 no session is named · 404 it is gone, or was never this caller's.   MCP 2025-11-25 "Session Management"
  */
 import { randomUUID } from "node:crypto";
@@ -28,7 +28,7 @@ import {
 
 interface Session {
   readonly id: string;
-  /** The key of its caller. */
+  /** The caller's key. */
   readonly key: string;
   readonly listener: Listener;
   readonly answers: SessionAnswers;
@@ -45,20 +45,20 @@ interface SessionLimits {
 const LIMITS: SessionLimits = { total: 4096, perCaller: 64, idleMs: 3_600_000 };
 
 const NO_SESSION = { code: -32_000, message: "Bad Request: Mcp-Session-Id header is required" };
-/** MCP 2025-11-25 "Requests": an id has not been used before, and names one answer. */
+/** MCP 2025-11-25 "Requests": an id must not be reused, since it names one response. */
 const ID_IN_USE = {
   code: -32_600,
   message: "Invalid Request: a request with this id is under way in the session",
 };
 const NOT_FOUND = { code: -32_001, message: "Session not found" };
 
-/** The sessions of a process; they outlive a reload. */
+/** The sessions of a process; they survive a reload. */
 export class Sessions {
   readonly #audience: Pick<Audience, "add">;
   readonly #streams: Pick<OpenStreams, "add">;
   readonly #limits: SessionLimits;
   readonly #open: LRUCache<string, Session>;
-  /** Ids by caller, the oldest first. */
+  /** Session ids by caller, oldest first. */
   readonly #byCaller = new Map<string, Set<string>>();
 
   constructor(
@@ -72,14 +72,14 @@ export class Sessions {
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
       ...{ maxSize: limits.total, sizeCalculation: () => 1 },
-      // One with an open stream is in use, however long nothing was asked.
+      // A session with an open stream is in use, however old its last request is.
       ...{ ttl: limits.idleMs, ttlResolution: 0, ttlAutopurge: false, allowStale: true },
       perf: clock,
       dispose: (session) => this.#forget(session),
     });
   }
 
-  /** Answers one that needs no second look; undefined: it is for `handle`. */
+  /** Answers a plain request; undefined if `handle` must answer. */
   async answerPlain(
     fields: HttpFields,
     request: McpRequest,
@@ -94,7 +94,7 @@ export class Sessions {
     return session.answers.answer(request, plain, session.id);
   }
 
-  /** Answers one HTTP request of the older protocol. */
+  /** Answers an HTTP request of the older protocol. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     const options = {
       authInfo: authInfoOf(request),
@@ -106,7 +106,7 @@ export class Sessions {
       if (session === undefined) return jsonError(404, NOT_FOUND, body);
       session.listener.caller = request.caller;
       const asked = http.method === "POST" ? requestIdIn(body) : undefined;
-      // The library would answer one of the two, and leave the other open.
+      // The library would answer only one of two requests with the same id.
       if (asked !== undefined && !session.answers.begin(asked)) return jsonError(400, ID_IN_USE);
       const response = await session.transport.handleRequest(http, options);
       if (asked !== undefined && !response.ok) session.answers.settle(asked);
@@ -118,7 +118,7 @@ export class Sessions {
     return (await this.#connect(request)).handleRequest(http, options);
   }
 
-  /** The stream of news of a session, which lasts as long as its caller would be let in. */
+  /** Watches a session's notification stream, which lasts as long as its caller is admitted. */
   #watch(session: Session, response: Response): Response {
     const leave = this.#streams.add({
       caller: () => session.listener.caller,
@@ -130,7 +130,7 @@ export class Sessions {
     });
   }
 
-  /** The session of a caller, whose time begins anew; undefined: there is none. */
+  /** Returns a caller's session and renews its idle time; undefined if there is none. */
   #use(id: string, { caller }: McpRequest): Session | undefined {
     const session = this.#open.peek(id);
     if (session === undefined || session.key !== caller.key) return undefined;
@@ -144,12 +144,12 @@ export class Sessions {
     return session;
   }
 
-  /** Ends the streams that sessions hear news on. */
+  /** Ends the notification streams of every session. */
   endStreams(): void {
     for (const { transport } of this.#open.values()) transport.closeStandaloneSSEStream();
   }
 
-  /** Ends all of them, with what they are asked. */
+  /** Ends every session and its running requests. */
   close(): void {
     this.#open.clear();
   }
@@ -161,7 +161,7 @@ export class Sessions {
       new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
-          // A client without an open stream asks when it needs them.
+          // Without an open stream there is nothing to send: the client asks when it needs the list.
           const news = new BoundedNews(() => {
             void server.sendToolListChanged().catch(() => undefined);
           });
@@ -198,28 +198,28 @@ export class Sessions {
   }
 }
 
-/** The id under which a message wants an answer. */
+/** Returns the id of a message that expects a response. */
 function requestIdIn(body: unknown): string | number | undefined {
   if (!isRecord(body) || typeof body["method"] !== "string") return undefined;
   const { id } = body;
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-/** The library answers a cancelled request no more, and would keep the stream of it open. */
+/** Ends a cancelled request: the library no longer answers it, but would keep its stream open. */
 function endCancelled({ answers, transport }: Session, body: unknown): void {
   const { params } = isRecord(body) && body["method"] === CANCELLED ? body : {};
   const id = recordIn(params)["requestId"];
   if (typeof id !== "string" && typeof id !== "number") return;
   answers.end(id);
   transport.closeSSEStream(id);
-  // Nobody hears this answer; with it the request is forgotten.
+  // Makes the library forget the request; no client receives this response.
   const error = { code: -32_000, message: "cancelled" };
   void transport.send({ jsonrpc: "2.0", id, error }).catch(() => undefined);
 }
 
 const CANCELLED = "notifications/cancelled";
 
-/** An answer of JSON-RPC where no server was asked. */
+/** A JSON-RPC error response without a server. */
 export function jsonError(
   status: number,
   error: { readonly code: number; readonly message: string; readonly data?: unknown },
@@ -230,21 +230,21 @@ export function jsonError(
 }
 
 /**
- * Plain requests of a session while they are answered. Their client ends them by a word and not by
- * leaving; what was ended is not answered any more.   MCP 2025-11-25 "Cancellation"
+ * Running plain requests of a session. Clients cancel them by a notification and not by leaving; a cancelled request
+ * is not answered.   MCP 2025-11-25 "Cancellation"
  */
 class SessionAnswers {
   readonly #server: Pick<Server, "getClientCapabilities">;
-  /** Ends each, by the id of its message. */
+  /** Cancels each request, by message id. */
   readonly #running = new Map<string | number, () => void>();
-  /** The ids of what the library answers. */
+  /** Ids of requests that the library is answering. */
   readonly #asked = new Set<string | number>();
 
   constructor(server: Pick<Server, "getClientCapabilities">) {
     this.#server = server;
   }
 
-  /** Answers one; undefined: it is for the library. */
+  /** Answers a plain request; undefined if the library must. */
   async answer(
     request: McpRequest,
     plain: PlainRequest,
@@ -271,14 +271,14 @@ class SessionAnswers {
     }
   }
 
-  /** The library is about to answer one; false: one of this id is under way. */
+  /** Notes a request for the library; false if one with this id is running. */
   begin(id: string | number): boolean {
     if (this.#isUnderWay(id)) return false;
     this.#asked.add(id);
     return true;
   }
 
-  /** The library has answered one, or will not. */
+  /** Notes that the library has answered a request, or will not. */
   settle(id: string | number): void {
     this.#asked.delete(id);
   }
@@ -287,7 +287,7 @@ class SessionAnswers {
     return this.#running.has(id) || this.#asked.has(id);
   }
 
-  /** Its client does not want the answer any more. */
+  /** Cancels a request. */
   end(id: string | number): void {
     this.#running.get(id)?.();
   }

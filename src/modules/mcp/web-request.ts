@@ -1,8 +1,8 @@
-/** Requests as the library reads them, which ends what it does for one by the signal of it. */
+/** Web requests for the library, which stops its work on a request by the request's signal. */
 
 /**
- * A request, or a copy of one, with exactly this signal: the one that a Request makes of it is
- * collected while it is listened to, and never aborts then.
+ * Creates a request, or copies one, with exactly this signal. The signal that Request itself derives can be
+ * garbage-collected while it has listeners, and then never aborts.
  */
 export function createWebRequest(
   from: string | Request,

@@ -1,7 +1,6 @@
 /**
- * A contract that can be had, as a question to the client's user. Accepted, the call runs under it;
- * anything else leaves the answer as it is, a refusal. A client that cannot ask its user is told how
- * the contract is accepted.   MCP "Elicitation", AGTP-API §10.1.3
+ * Asks the client's user about an offered contract. If accepted, the call runs under it; otherwise the answer stays a
+ * refusal. A client that cannot ask its user is told how to accept the contract.   MCP "Elicitation", AGTP-API §10.1.3
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { isRecord, parseJson, recordIn, textsIn, valueAt } from "../../../base/json-value.ts";
@@ -15,16 +14,16 @@ import { contractToolText } from "./own-tools.ts";
 
 export const QUESTION = "contract";
 
-/** The word of the client's user; undefined: none yet. */
+/** Returns the user's decision; undefined if there is none yet. */
 export function decisionOf({ inputResponses }: ToolCall): OfferDecision | undefined {
   const response = inputResponse(inputResponses as InputResponses | undefined, QUESTION);
   if (response.kind !== "elicit") return undefined;
   if (response.action === "accept") return "accept";
-  // A question that was closed is not answered: the offer stays.
+  // A dismissed question is not an answer: the offer stays.
   return response.action === "decline" ? "decline" : "show";
 }
 
-/** The answer to a call that a contract can be had for. */
+/** The result of a call for which a contract is offered. */
 export function offerResult(request: McpRequest, call: ToolCall, answered: Answered): Result {
   const text = bodyText(answered.answer.response);
   const offer = readOffer(parseJson(text));
@@ -48,7 +47,7 @@ export function offerResult(request: McpRequest, call: ToolCall, answered: Answe
   return { ...question, _meta } as unknown as Result;
 }
 
-/** The contract that was made, and the tool that it is now. */
+/** The result of an accepted contract, with the tool that it has become. */
 export function acceptedResult({ front, caller }: McpRequest, answered: Answered): Result {
   const result = successResult(undefined, answered);
   const made = readOffer(parseJson(bodyText(answered.answer.response)));

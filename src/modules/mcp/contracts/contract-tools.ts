@@ -1,7 +1,7 @@
 /**
- * The contracts of a caller as tools of its own: named by the rules of all tools, beside those that
- * everybody has. A pair is one tool, whatever contracts there are for it: the newest is called. A name
- * is given again once nothing of what had it is remembered.   AGTP-API §10.1.1, §10.1.4
+ * A caller's contracts as tools of its own, named like all tools and listed beside the common ones. A method and path
+ * are one tool, which calls the newest of their contracts. A name is reused once no contract that had it is
+ * remembered.   AGTP-API §10.1.1, §10.1.4
  */
 
 import { recentlyUsed } from "../../../base/recently-used.ts";
@@ -22,36 +22,36 @@ interface ContractToolsParts {
   readonly register: Pick<ContractRegister, "ofAgent" | "revisionOf">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly rules: CallRules;
-  /** True if a name is another tool's. */
+  /** True if another tool has the name. */
   isTaken(name: string): boolean;
   now(): number;
 }
 
-/** More of one caller are callable over AGTP, and are no tools. */
+/** A caller's further contracts can be called over AGTP, but are no tools. */
 const MAX_TOOLS = 200;
-/** The most that their definitions make together. */
+/** Maximal length of their definitions together. */
 const MAX_CHARACTERS = 1_048_576;
-/** Agents whose tools are kept ready. */
+/** Number of agents whose tools are cached. */
 const READY = 1_000;
 
-/** The tools of one agent, as long as none of them changes. */
+/** The cached tools of one agent, valid while its revision is unchanged. */
 interface OwnTools {
   readonly revision: number;
-  /** Milliseconds since the epoch: one of them is over then. */
+  /** Expiry of the first tool, in milliseconds since the epoch. */
   readonly validUntil: number;
   readonly byName: ReadonlyMap<string, ContractTool>;
-  /** Whole lists, by the authority that they are for. */
+  /** Complete lists by the authority that they are for. */
   readonly lists: WeakMap<object, WholeList>;
 }
 
-/** A list of tools with those of its caller. */
+/** The common tools merged with a caller's own. */
 interface WholeList {
   readonly others: readonly ListedTool[];
   readonly isAnonymous: boolean;
   readonly list: readonly ListedTool[];
 }
 
-/** The contracts of a deployment's agents. */
+/** The tools of a deployment's contracts. */
 export class ContractTools {
   readonly #parts: ContractToolsParts;
   readonly #own = recentlyUsed<OwnTools>(READY);
@@ -60,19 +60,19 @@ export class ContractTools {
     this.#parts = parts;
   }
 
-  /** The agent's own tool of that name, ready to be called. */
+  /** Returns an agent's own tool by name, with its route. */
   find(agentId: string, name: string): (McpTool & ContractTool) | undefined {
     const tool = this.#of(agentId).byName.get(name);
     return tool && { ...tool, route: this.#parts.routes.routeOf(tool.contract) };
   }
 
-  /** The name under which a contract is called; undefined: it is no tool. */
+  /** Returns the tool name of a contract; undefined if it is no tool. */
   nameOf(agentId: string, synthesisId: string): string | undefined {
     const tools = [...this.#of(agentId).byName.values()];
     return tools.find(({ contract }) => contract.synthesisId === synthesisId)?.name;
   }
 
-  /** The tools of a caller, with those of its own, by name; the same list as long as it is so. */
+  /** Merges a caller's own tools into a list, by name; returns the same list while nothing changes. */
   withOwn(others: readonly ListedTool[], candidate: Candidate): readonly ListedTool[] {
     const { document, authority, principalId } = candidate.caller;
     if (document === undefined) return others;
@@ -91,7 +91,7 @@ export class ContractTools {
     return list;
   }
 
-  /** When the first of an agent's tools is over, unless something happens before. */
+  /** Returns the time at which the first of an agent's tools expires. */
   validUntil(agentId: string): number {
     return this.#of(agentId).validUntil;
   }
@@ -113,7 +113,7 @@ export class ContractTools {
     return made;
   }
 
-  /** By pair; the older keeps its name, so that no name comes to mean another one. */
+  /** Names the pairs in order of age, so that an older one keeps its name. */
   #names(contracts: readonly Contract[]): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
     const taken = new Set<string>();
@@ -129,7 +129,7 @@ export class ContractTools {
   }
 }
 
-/** The newest contract of each pair, the newest pair first, as many as may be tools. */
+/** The newest contract of each pair, the newest pair first, up to the limits. */
 function newest(active: readonly Contract[]): readonly Contract[] {
   const chosen = new Map<string, Contract>();
   let characters = 0;

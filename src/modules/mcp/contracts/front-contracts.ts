@@ -1,4 +1,4 @@
-/** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
+/** Contracts for MCP clients: as tools, as offers, and in calls that lead to one. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Paced } from "../../../base/paced.ts";
@@ -13,33 +13,33 @@ import type { McpContext } from "../config.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { ContractTools } from "./contract-tools.ts";
 
-/** The header field that presents a contract. */
+/** The header field that names the contract of a call. */
 export const PRESENTED = "contract-synthesized";
 
 export interface FrontContracts {
   readonly tools: ContractTools;
-  /** Undefined: nothing is negotiated. */
+  /** Undefined if negotiation is off. */
   readonly offers: ContractOffers | undefined;
-  /** Pairs that a recipe answers, by the name that a tool for them would have. */
+  /** Pairs that a recipe answers, by the tool name that each would have. */
   readonly negotiable: ReadonlyMap<string, Pair>;
   readonly states: RequestStates;
-  /** A contract of the agent that can be called or accepted. */
+  /** Finds a contract of the agent that can be called or accepted. */
   find(synthesisId: string, agentId: string): Contract | undefined;
-  /** The agent's newest contract or offer for a pair that no endpoint answers. */
+  /** Finds the agent's newest contract or offer for a pair without an endpoint. */
   unregistered(agentId: string, pair: Pair): string | undefined;
 }
 
-/** Put together when the deployment is. */
+/** Dependencies, available once the deployment is assembled. */
 interface FrontContractsParts {
   readonly context: McpContext;
   readonly toolbox: Toolbox;
   readonly rules: CallRules;
   readonly states: RequestStates;
-  /** Of tools that are no endpoints. */
+  /** Names of the server's own tools, which are no endpoints. */
   readonly ownNames: ReadonlySet<string>;
 }
 
-/** The contracts of a deployment that has these tools. */
+/** Creates the contracts of a deployment with these tools. */
 export function* creatingFrontContracts(parts: FrontContractsParts): Paced<FrontContracts> {
   const { context, toolbox, rules, states, ownNames } = parts;
   const { negotiation, contracts: register, registry } = context.deployment();
@@ -67,7 +67,7 @@ export function* creatingFrontContracts(parts: FrontContractsParts): Paced<Front
   };
 }
 
-/** The pairs that recipes answer by method and path alone, where no endpoint does. */
+/** Finds the pairs without an endpoint that recipes answer by method and path alone. */
 function* negotiablePairs(
   { recipes, methodPolicy, deployment }: McpContext,
   isTaken: (name: string) => boolean,
@@ -92,22 +92,21 @@ function isOther(known: Pair | undefined, { method, path }: Pair): boolean {
 
 /** The call that a question belongs to. */
 interface AskedOf {
-  /** The key of the caller. */
+  /** The caller's key. */
   readonly caller: string;
   readonly tool: string;
   readonly arguments: JsonRecord;
 }
 
-/** People answer within it, or are asked again. */
+/** Time within which the user must answer, in milliseconds; later the question is asked again. */
 export const LIFE_MS: number = 10 * 60_000;
 const MAX_LENGTH = 1_024;
-/** Signed with everything, so that no other signature by the same secret is taken for one. */
+/** Domain separation: part of every signed text, so that no other signature by the same secret fits. */
 const PURPOSE = "agtpd mcp requestState 1";
 
 /**
- * The `requestState` of a question that a client is asked: which contract it is about and until when
- * it may be answered, signed over who was asked, for which tool and with which arguments. A client
- * can read it, and change nothing of it.   MCP "Multi Round-Trip Requests"
+ * The `requestState` of a question to a client: the contract and an expiry time, signed together with the caller, the
+ * tool and the arguments. A client can read it, but not change it.   MCP "Multi Round-Trip Requests"
  */
 export class RequestStates {
   readonly #secret: Buffer;
@@ -118,7 +117,7 @@ export class RequestStates {
     this.#now = now;
   }
 
-  /** For a question about a contract that is offered until then; undefined for arguments without a canonical form. */
+  /** Issues the state for a contract that is offered until then; undefined if the arguments have no canonical form. */
   issue(asked: AskedOf, synthesisId: string, offeredUntil: number): string | undefined {
     const expiresAt = Math.min(offeredUntil, this.#now() + LIFE_MS);
     const named = { synthesisId, expiresAt };
@@ -127,7 +126,7 @@ export class RequestStates {
     return signature && `${payload}.${signature.toString("base64url")}`;
   }
 
-  /** The contract that it names; undefined: it is none of ours, another call's, or too old. */
+  /** Returns the contract of a state; undefined if it is forged, another call's, or expired. */
   read(state: string, asked: AskedOf): string | undefined {
     if (state.length > MAX_LENGTH) return undefined;
     const [payload = "", signature = "", ...others] = state.split(".");

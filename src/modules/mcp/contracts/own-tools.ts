@@ -1,7 +1,7 @@
 /**
- * The server's own tools. `agtp_approved_call` makes the call that an operator has approved, for clients that
- * cannot wait for a task: the refusal that asked for the approval names the escalation. The other one proposes an
- * endpoint.   docs/approvals.md, AGTP-API §10
+ * The server's own tools. `agtp_approved_call` makes a call that an operator approved, for clients that cannot wait
+ * for a task: the refusal that asked for the approval names the escalation. `agtp_propose` proposes an endpoint.
+ * docs/approvals.md, AGTP-API §10
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -15,7 +15,7 @@ import { PRESENTED } from "./front-contracts.ts";
 
 export const APPROVED_CALL = "agtp_approved_call";
 
-/** As `tools/list` describes it. */
+/** The tool's entry in `tools/list`. */
 export const APPROVED_CALL_TOOL: Tool = {
   name: APPROVED_CALL,
   title: "Run an approved call",
@@ -32,7 +32,7 @@ export const APPROVED_CALL_TOOL: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
 };
 
-/** The call that an escalation is about; whether it may be made is for the gates to say. */
+/** Asks for the call of an escalation; the gates decide if it may be made. */
 export function askForApproved(
   { approvedCallOf, contracts }: McpFront,
   agentId: string,
@@ -51,7 +51,7 @@ export function askForApproved(
   return approvedCall({ ...call, contract }, escalationId);
 }
 
-/** A call that may have been approved by now. */
+/** Asks for a call that may be approved by now. */
 export function approvedCall(
   { method, path, input, contract }: AskedCall,
   escalationId: string,
@@ -64,8 +64,8 @@ export function approvedCall(
 export const PROPOSE = "agtp_propose";
 
 /**
- * `agtp_propose`: asks for an endpoint that does not exist. What can be had is offered, and is a tool
- * of its caller once that is accepted; what cannot is refused as PROPOSE refuses it.   docs/negotiation.md
+ * `agtp_propose`: asks for an endpoint that does not exist. A possible one is offered, and becomes a tool of its
+ * caller once accepted; an impossible one is refused as by PROPOSE.   docs/negotiation.md
  */
 export const PROPOSE_TOOL: Tool = {
   name: PROPOSE,
@@ -87,33 +87,33 @@ export const PROPOSE_TOOL: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
 };
 
-/** The tool where nobody is shown an offer before: over AGTP, PROPOSE agrees to what it composes. */
+/** The tool if no offer is shown first: PROPOSE then makes the contract at once, as over AGTP. */
 export const PROPOSE_AT_ONCE: Tool = {
   ...PROPOSE_TOOL,
   description:
     "Proposes an endpoint that this server does not have. It is composed of those that it has, and is a contract and a tool of this client with the answer.",
 };
 
-/** Tells a client the name of the tool that a contract of its own has become. */
+/** Tells a client the tool name of its contract. */
 export function contractToolText(name: string): string {
   return `The contract is the tool "${name}" of this client.`;
 }
 
 const PLACE = { method: "PROPOSE", path: "/" };
 
-/** The proposal; PROPOSE says what is wrong with it. */
+/** Asks for a proposal; PROPOSE reports its faults. */
 export function askToPropose({ propose }: ContractOffers, input: Asking["input"]): Asking {
   return { ...PLACE, input: proposalOf(input), route: propose };
 }
 
-/** The parameters of PROPOSE for the arguments of the tool. */
+/** Converts the tool's arguments to the parameters of PROPOSE. */
 export function proposalOf(input: JsonRecord): JsonRecord {
   const { method, path, description, input_schema, output_schema } = input;
   const endpoint = { method, path, description, semantic: semanticOf(description) };
   return { endpoint: { ...endpoint, input_schema, output_schema } };
 }
 
-/** The client's decision on an offer, in the place of the call that it was made for. */
+/** Asks to settle an offer, in place of the call that it was made for. */
 export function askToSettle(
   { decide }: ContractOffers,
   word: { readonly synthesisId: string; readonly decision: OfferDecision },
@@ -123,7 +123,10 @@ export function askToSettle(
   return { ...place, input, route: decide };
 }
 
-/** It sets no bound to what the steps leave behind: the offer says that before anything is agreed. */
+/**
+ * A semantic block with the strongest impact, so that it excludes no steps: the offer states their effects before
+ * anything is agreed.
+ */
 function semanticOf(description: unknown): Asking["input"] {
   return {
     ...{ intent: description, actor: "agent", outcome: description },

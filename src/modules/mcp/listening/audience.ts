@@ -1,8 +1,7 @@
 /**
- * Tells listeners that their tools are others. Each listener remembers what it was shown; whatever
- * may have changed that has the listeners of the agent looked at again, in turns with all other
- * work, and those whose tools are others are told, once for all that happened meanwhile. MCP "List
- * Changed Notification"
+ * Tells listeners that their list of tools changed. Each listener remembers the list it was shown. Whenever an agent's
+ * tools may have changed, its listeners are compared again, in paced steps, and those with another list get one
+ * notification for all changes meanwhile. MCP "List Changed Notification"
  */
 import { hash } from "node:crypto";
 import { MAX_TIMER_MS } from "../../../base/deadline.ts";
@@ -12,11 +11,11 @@ import type { McpCaller, McpFront } from "../front.ts";
 import { toolText } from "../tools/tool-description.ts";
 import type { ListedTool } from "../tools/toolbox.ts";
 
-/** A client that hears of changes. */
+/** A client that is notified of changes. */
 export interface Listener {
-  /** As it asked last; its token may be another by now. */
+  /** The caller of the latest request, whose token may have changed since. */
   caller: McpCaller;
-  /** Hears nothing more. */
+  /** Stops its notifications. */
   end(): void;
 }
 
@@ -35,14 +34,14 @@ type Front = Pick<McpFront, "projection">;
 
 export class Audience {
   readonly #parts: AudienceParts;
-  /** By agent. */
+  /** By Agent-ID. */
   readonly #listeners = new Map<string, Set<Kept>>();
   readonly #same = new SameTools();
   readonly #timer: ExpiryTimer;
   #front: Front | undefined;
-  /** Projections of deployments that are served no more. */
+  /** Projections of deployments that are no longer served. */
   readonly #replaced = new WeakSet<Front["projection"]>();
-  /** Agents whose listeners have to be looked at. */
+  /** Agents whose listeners must be compared again. */
   readonly #changed = new Set<string>();
   #isLooking = false;
 
@@ -52,7 +51,7 @@ export class Audience {
     parts.stopping.addEventListener("abort", () => this.#timer.stop(), { once: true });
   }
 
-  /** This deployment is served from now on. */
+  /** Sets the served deployment, and compares every listener. */
   serve(front: Front): void {
     if (this.#front !== undefined) this.#replaced.add(this.#front.projection);
     this.#replaced.delete(front.projection);
@@ -61,7 +60,7 @@ export class Audience {
     this.#look();
   }
 
-  /** Adds a client, which knows what this deployment shows it. */
+  /** Adds a client that was shown this deployment's tools. */
   add({ projection }: Front, caller: McpCaller, tell: () => void): Listener {
     const agentId = agentOf(caller);
     const listeners = this.#listeners.get(agentId) ?? new Set<Kept>();
@@ -77,12 +76,12 @@ export class Audience {
     };
     listeners.add(listener);
     this.#timer.set(agentId, projection.validUntil(agentId));
-    // Its request was begun before a reload, of which nobody else would tell it.
+    // Its request began before a reload, whose comparison it missed.
     if (this.#replaced.has(projection)) this.changed(agentId);
     return listener;
   }
 
-  /** Something has happened to an agent or to what is its own. */
+  /** Schedules a comparison after a change to an agent or its contracts. */
   changed(agentId: string): void {
     if (!this.#listeners.has(agentId)) return;
     this.#changed.add(agentId);
@@ -95,7 +94,7 @@ export class Audience {
     const { work, stopping } = this.#parts;
     void work
       .pace(this.#looking(), THE_SERVER, stopping)
-      // A server that stops tells nobody; those that listen are told that it does.
+      // A stopping server notifies nobody; its streams end instead.
       .catch(() => undefined)
       .finally(() => {
         this.#isLooking = false;
@@ -134,12 +133,12 @@ function agentOf({ fields }: McpCaller): string {
 
 type List = readonly ListedTool[];
 
-/** Compares lists as their reader is shown them; an answer is kept as long as both lists are. */
+/** Compares lists as clients see them; a result is cached while both lists exist. */
 class SameTools {
   readonly #digests = new WeakMap<ListedTool, string>();
   readonly #found = new WeakMap<List, WeakMap<List, boolean>>();
 
-  /** Compares two, a tool a step. */
+  /** Compares two lists, one tool per step. */
   *compare(one: List, other: List): Paced<boolean> {
     if (one === other) return true;
     const found = this.#found.get(one) ?? new WeakMap<List, boolean>();
@@ -172,7 +171,7 @@ class SameTools {
   }
 }
 
-/** One timer for many things that are over at a time of their own; it keeps no process alive. */
+/** One timer for many expiry times; it does not keep the process alive. */
 export class ExpiryTimer {
   readonly #now: () => number;
   readonly #over: (key: string) => void;
@@ -186,14 +185,14 @@ export class ExpiryTimer {
     this.#over = over;
   }
 
-  /** When it is over, in milliseconds since the epoch; infinity: never, as far as is known. */
+  /** Sets a key's expiry in milliseconds since the epoch; infinity removes it. */
   set(key: string, at: number): void {
     if (at === Number.POSITIVE_INFINITY) this.#times.delete(key);
     else this.#times.set(key, at);
     if (at < this.#firesAt) this.#arm(at);
   }
 
-  /** Calls back no more. */
+  /** Stops the timer for good. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -220,12 +219,12 @@ export class ExpiryTimer {
   }
 }
 
-/** A few more than a reader needs that reads at all. */
+/** Maximal number of unread notifications on a stream. */
 const MAX_UNREAD = 8;
 
 /**
- * News on one stream, of which no more than a few wait for a reader who is slow: that the tools are
- * others is said once more when the reader has caught up, and once is as good as often.
+ * Notifications on one stream, of which only a few may be unread: a slow reader gets one further notification once it
+ * has caught up, since one "list changed" is as good as many.
  */
 export class BoundedNews {
   readonly #send: () => void;
@@ -237,7 +236,7 @@ export class BoundedNews {
     this.#send = send;
   }
 
-  /** Sends one more, or notes that one is missing. */
+  /** Sends a notification, or notes that one was missed. */
   tell(): void {
     if (this.#unread >= MAX_UNREAD) {
       this.#hasMissed = true;
@@ -247,12 +246,12 @@ export class BoundedNews {
     this.#send();
   }
 
-  /** True while somebody reads a stream. */
+  /** True while a stream has a reader. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Wraps a response to watch its reader, whose end is told; a stream that begins has missed nothing. */
+  /** Wraps a response to follow its reader, and calls back at its end; a new stream has missed nothing. */
   watch(response: Response, onEnd: () => void = () => undefined): Response {
     const reader = response.body?.getReader();
     if (reader === undefined) return response;

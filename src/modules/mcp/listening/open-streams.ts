@@ -1,18 +1,18 @@
 /**
- * Streams that clients hold open, which last as long as their callers would be let in: each is looked
- * at every few seconds, and whenever another deployment is served. One whose token has expired or was
- * taken back ends, and its client comes back with another.   RFC 6750 §3.1, MCP "Authorization"
+ * Streams that clients hold open. Each caller is checked again every few seconds, and whenever a deployment is served:
+ * a stream whose token has expired or was revoked ends, and its client reconnects with another.   RFC 6750 §3.1, MCP
+ * "Authorization"
  */
 import type { McpCaller, McpFront } from "../front.ts";
 import { isAdmitted } from "../identify.ts";
 
 interface OpenStream {
-  /** The client, as it asked last. */
+  /** The client of the latest request. */
   caller(): McpCaller;
   end(): void;
 }
 
-/** A token is believed for as long at most once it does not hold any more. */
+/** Longest time for which a stream outlives its token, in milliseconds. */
 const LOOK_MS = 5_000;
 
 export class OpenStreams {
@@ -20,13 +20,13 @@ export class OpenStreams {
   #front: McpFront | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** This deployment is served from now on; undefined: none that has MCP. */
+  /** Sets the served deployment; undefined if MCP is not served. */
   serve(front: McpFront | undefined): void {
     this.#front = front;
     this.#look();
   }
 
-  /** Adds one, and answers how it is taken out. */
+  /** Adds a stream, and returns a function that removes it. */
   add(stream: OpenStream): () => void {
     this.#open.add(stream);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
@@ -44,7 +44,7 @@ export class OpenStreams {
     void this.#endOthers(front).catch((error: unknown) => front?.reportFault(error, "streams"));
   }
 
-  /** One after the other: a verifier has only so many tokens at a time. */
+  /** One after the other, since a verifier has a bounded number of tokens at a time. */
   async #endOthers(front: McpFront | undefined): Promise<void> {
     for (const stream of this.#open) {
       if (front === undefined || !(await isAdmitted(front, stream.caller()))) stream.end();

@@ -1,5 +1,5 @@
 /**
- * `subscriptions/listen` of 2026-07-28: each stream has news of its own, since its caller's tools are.
+ * `subscriptions/listen` of 2026-07-28: each stream has notifications of its own, since each caller has its own tools.
  * It ends with its client, with its caller's token, and when the daemon begins to stop.   MCP "Subscriptions"
  */
 
@@ -23,14 +23,14 @@ import { createWebRequest } from "../web-request.ts";
 import { type Audience, BoundedNews } from "./audience.ts";
 import type { OpenStreams } from "./open-streams.ts";
 
-/** A client that hears of tasks has to say that it knows them. */
+/** The error for a client that subscribes to tasks without declaring the extension. */
 const UNDECLARED = {
   code: -32_021,
   message: `the client has not declared ${TASKS_EXTENSION}`,
   data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
 };
 
-/** More are refused, in the library's words. */
+/** Further streams are refused by the library. */
 const MAX_OPEN = 1_024;
 const MAX_PER_CALLER = 64;
 
@@ -38,7 +38,7 @@ interface SubscriptionParts {
   readonly audience: Audience;
   readonly streams: OpenStreams;
   create(): Server;
-  /** The deployment of the moment. */
+  /** The deployment that is served now. */
   served(): McpFront | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Subscriptions {
     this.#parts = parts;
   }
 
-  /** Answers one request to listen. */
+  /** Answers a request to listen. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     const { audience, create, served } = this.#parts;
     const { front, caller } = request;
@@ -83,7 +83,7 @@ export class Subscriptions {
     const options = { authInfo: authInfoOf(request), parsedBody };
     const response = await handler.fetch(createWebRequest(http, signal), options);
     if (response.headers.get("content-type") !== "text/event-stream") {
-      // It was refused, and nobody listens.
+      // The library refused the request, so there is no stream.
       controller.abort();
       return response;
     }
@@ -97,7 +97,7 @@ export class Subscriptions {
     for (const controller of this.#open) controller.abort();
   }
 
-  /** Counts a stream until it ends, which it does when its caller would not be let in. */
+  /** Counts a stream until it ends, at the latest when its caller is no longer admitted. */
   #hold(leaving: AbortSignal, caller: McpCaller): AbortController {
     const controller = new AbortController();
     const end = (): void => controller.abort();

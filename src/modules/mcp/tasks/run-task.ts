@@ -1,7 +1,6 @@
 /**
- * Tasks from their beginning to their end. Nothing happens to a task by itself: whoever asks for it
- * has it go on as far as it can, as its caller, through every gate; so that a call that was approved
- * is made once and by nobody else.   MCP Tasks extension
+ * Runs tasks. A task makes no progress by itself: each request for it advances it as far as possible, as its caller
+ * and through every gate, so that an approved call is made once and by nobody else.   MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
@@ -32,7 +31,7 @@ import {
   workState,
 } from "./work-state.ts";
 
-/** Keeps a task; undefined: there is no room for one. */
+/** Stores a new task; undefined if there is no room. */
 export async function beginTask(
   { front, caller }: McpRequest,
   tool: string,
@@ -48,10 +47,10 @@ export async function beginTask(
   return adding.kind === "added" ? task : undefined;
 }
 
-/** Tasks that somebody has go on at this moment, and how far they are: a second one only looks. */
+/** Tasks being advanced now, with their progress message: a concurrent request only reads it. */
 const busy = new WeakMap<McpTasks, Map<string, string | undefined>>();
 
-/** Takes a task further, and gives it as it is then. */
+/** Advances a task, and returns its new state. */
 export async function advanceTask(request: McpRequest, task: McpTask): Promise<McpTask> {
   const { tasks } = request.front;
   const { taskId, status, message } = task;
@@ -75,8 +74,8 @@ export async function advanceTask(request: McpRequest, task: McpTask): Promise<M
 }
 
 /**
- * Takes the call of a task for this node: to another one, a call that is over here would be one that was made
- * by somebody else. False: another node makes it, or has.
+ * Claims the task's call for this node: another node would take an approval used here for one used by someone else.
+ * False if another node makes the call, or has made it.
  */
 async function isOurs(
   { tasks, holders, isUndecided }: McpFront,
@@ -92,7 +91,7 @@ async function isOurs(
   return isHeld;
 }
 
-/** Keeps a change, where there is one, and lets go of the task. */
+/** Stores a change, if there is one, and releases the task. */
 async function keep(
   tasks: McpTasks,
   taskId: string,
@@ -104,14 +103,14 @@ async function keep(
     if (isNews) return { ...one, ...change, updatedAt: tasks.now() };
     return heldBy === undefined ? undefined : one;
   };
-  // A result may be long: others that are over go for it.
+  // A result may be long, so finished tasks make room for it.
   const { item } = await tasks.change(taskId, decide, { makesRoom: true });
   return item ?? task;
 }
 
 const AGAIN: BackOff = { firstMs: 200, longestMs: 10_000 };
 
-/** Keeps what the store did not take, once it does: other nodes wait for that, and nobody makes the call again. */
+/** Retries storing a change until the store takes it: other nodes wait for it, and nobody repeats the call. */
 async function keepLater(
   { tasks, view, stopping }: McpFront,
   change: TaskChange | undefined,
@@ -119,7 +118,7 @@ async function keepLater(
 ): Promise<void> {
   for (let attempts = 1; !stopping.aborted; attempts += 1) {
     try {
-      // It may have taken it, and said nothing.
+      // The store may have taken the change without confirming it.
       await view.catchUp?.();
       await keep(tasks, task.taskId, change, task);
       return;
@@ -130,7 +129,7 @@ async function keepLater(
   }
 }
 
-/** Undefined: nothing has changed. */
+/** Advances a task by one step; undefined if nothing changed. */
 function step(
   request: McpRequest,
   task: McpTask,
@@ -155,7 +154,7 @@ interface Approved {
   readonly tool: string;
 }
 
-/** An approval that is not given yet is asked for without a call: each would be a record. */
+/** Makes the call once the approval is decided; earlier attempts would only leave records. */
 async function afterApproval(
   request: McpRequest,
   { escalationId, asking, tool }: Approved,
@@ -170,7 +169,7 @@ async function afterApproval(
   return endOf(request, tool, answer);
 }
 
-/** Undefined: the task stands as it stood, and another try or another token may get it further. */
+/** Sends a request for a task; undefined if a retry or another token may still advance the task. */
 async function askFurther(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
   const answer = await ask(request, asking);
   if (answer === undefined) return undefined;
@@ -217,7 +216,7 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
   }
 }
 
-/** Why a client is not given the end of a task that it began; undefined: it is, or there is none yet. */
+/** Refuses a client the result of its task; undefined if it may have it, or there is none yet. */
 export function refuseResult(
   { front, caller }: Pick<McpRequest, "front" | "caller">,
   { status, scopes = [] }: McpTask,
@@ -225,7 +224,7 @@ export function refuseResult(
   return status === "working" ? undefined : front.refuseKept(caller, scopes);
 }
 
-/** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
+/** Cancels a task: running work is cancelled if possible, and a question stays unanswered. */
 async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
   const { following, status, taskId } = task;
   if (status !== "working") return;
@@ -235,17 +234,17 @@ async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
     return;
   }
   const answer = await ask(request, { method: "CANCEL", path: following.path, input: {} });
-  // It may be over by now; and a task that its client may not look at is given up all the same.
+  // The work may be over by now; a task that its client may not read is given up all the same.
   const now = await advanceTask({ ...request }, task);
   if (answer !== undefined && isDone(answer.response.status)) return;
-  // Work that cannot be cancelled goes on, and nobody waits for it here.
+  // Work that cannot be cancelled goes on, but its task ends.
   const message = "given up by its client; what is under way goes on";
   if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
 }
 
 /**
- * Where a task is not known here, another node may have begun it a moment ago: this one takes in what was
- * committed by now. A refusal: it is not known what that is.
+ * Catches up with other nodes if a task is unknown here, since one may just have begun it. Returns a refusal if their
+ * commits cannot be read.
  */
 export async function hearOf(
   { tasks, view }: Pick<McpFront, "tasks" | "view">,
@@ -261,7 +260,7 @@ export async function hearOf(
   }
 }
 
-/** The tasks of the client of a request. */
+/** Creates the task operations for the client of a request. */
 export function tasksOf(request: McpRequest): ClientTasks {
   return {
     find: async (taskId) => {

@@ -1,7 +1,7 @@
 /**
- * `taskIds` of `subscriptions/listen`: whoever listens hears how its tasks stand, as `tasks/get` would
- * say it, whenever that has changed. They are looked at one after the other, every now and then, as
- * their caller; where there is nothing to tell, nothing is sent.   MCP Tasks extension
+ * `taskIds` of `subscriptions/listen`: a listener is told the state of its tasks, in the form of `tasks/get`, whenever
+ * it changes. Tasks are polled one after the other, as their caller; without a change nothing is sent.   MCP Tasks
+ * extension
  */
 import { pause } from "../../../base/back-off.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
@@ -12,18 +12,18 @@ import { advanceTask, refuseResult } from "./run-task.ts";
 import type { McpTask } from "./task.ts";
 import { POLL_INTERVAL_MS, taskView } from "./task-requests.ts";
 
-/** As many tasks as one stream tells of. */
+/** Maximal number of tasks on one stream. */
 const MOST = 16;
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
-/** The tasks that a message asks to hear of; undefined: it asks for none. */
+/** Returns the tasks that a message subscribes to; undefined if it names none. */
 export function askedTasks(body: unknown): readonly string[] | undefined {
   const filter = filterOf(body);
   const ids = filter?.["taskIds"];
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : undefined;
 }
 
-/** The message as the library knows it; it keeps a stream open that hears of lists alone. */
+/** Rewrites the message for the library, which keeps a stream open only for list changes. */
 export function withoutTasks(body: unknown): unknown {
   const message = body as { readonly params: JsonRecord };
   const { taskIds: _, ...filter } = filterOf(body) ?? {};
@@ -31,12 +31,12 @@ export function withoutTasks(body: unknown): unknown {
   return { ...message, params: { ...message.params, notifications } };
 }
 
-/** True if a message asks to hear of tools. */
+/** True if a message subscribes to changes of the tools. */
 export function asksForTools(body: unknown): boolean {
   return filterOf(body)?.["toolsListChanged"] === true;
 }
 
-/** Of those, the caller's own. */
+/** Filters the caller's own tasks. */
 export function ownTasks(
   { front, caller }: McpRequest,
   taskIds: readonly string[],
@@ -48,16 +48,16 @@ export function ownTasks(
 interface TaskNews {
   readonly request: McpRequest;
   readonly taskIds: readonly string[];
-  /** The id of the message. */
+  /** The id of the request. */
   readonly id: unknown;
   readonly hearsTools: boolean;
-  /** It ends with this. */
+  /** Aborting it ends the stream. */
   readonly stream: AbortController;
   /** The deployment that is served now. */
   served(): McpFront | undefined;
 }
 
-/** The library's stream with news of tasks between its own. */
+/** Inserts task notifications into the library's stream. */
 export function withTaskNews(response: Response, news: TaskNews): Response {
   const encoder = new TextEncoder();
   let isBegun = false;
@@ -68,7 +68,7 @@ export function withTaskNews(response: Response, news: TaskNews): Response {
         isBegun = true;
         controller.enqueue(encoder.encode(acknowledgement(chunk, news)));
         const tell = (task: McpTask): boolean => {
-          // A reader that is slow is told no more until it has read.
+          // A slow reader gets nothing more until it has read.
           if ((controller.desiredSize ?? 0) <= 0) return false;
           controller.enqueue(encoder.encode(frameOf(notification(task, news))));
           return true;
@@ -85,7 +85,7 @@ export function withTaskNews(response: Response, news: TaskNews): Response {
   return new Response(response.body?.pipeThrough(stream), { status, headers });
 }
 
-/** The first event, with all that is heard of. */
+/** Rewrites the first event, so that it acknowledges the whole subscription. */
 function acknowledgement(chunk: Uint8Array, { taskIds, hearsTools }: TaskNews): string {
   const text = Buffer.from(chunk).toString("utf8");
   const [, data = "{}"] = /^data: (.*)$/m.exec(text) ?? [];
@@ -103,7 +103,7 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Pr
   while (open.size > 0 && !signal.aborted) {
     for (const taskId of open) {
       const front = served() ?? request.front;
-      // Its task may be over by another's token.
+      // The caller may no longer be admitted, as when its token has expired.
       if (!(await isAdmitted(front, request.caller))) return stream.abort();
       const task = front.tasks.get(taskId);
       const now = task && (await advanceTask({ ...request, front }, task).catch(passing(task)));
@@ -122,7 +122,7 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Pr
   }
 }
 
-/** A store that fails now may be there the next time. */
+/** A store that fails now may recover before the next poll. */
 function passing(task: McpTask): (error: unknown) => McpTask {
   return (error) => {
     if (isStoreUnavailable(error)) return task;

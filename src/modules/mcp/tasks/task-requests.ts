@@ -1,7 +1,7 @@
 /**
- * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28, for clients that have said that they
- * know tasks. Another's task does not exist.
- * -32602 no such task · -32021 the client has not said so · -32000 `store-unavailable`: it is not known.
+ * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28, for clients that declare the extension. Another
+ * caller's task does not exist.
+ * -32602 no such task · -32021 not declared · -32000 `store-unavailable`: it is not known.
  * MCP Tasks extension
  */
 import {
@@ -17,29 +17,29 @@ import { type McpTask, TASK_TTL_MS } from "./task.ts";
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** How often it is worth asking for a task. */
+/** Suggested polling interval. */
 export const POLL_INTERVAL_MS = 2_000;
 
-/** True if the client of a request knows tasks. */
+/** True if the client of a request supports tasks. */
 export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
   return declaresTasks(mcpReq.envelope);
 }
 
-/** Tells by an envelope whether the client knows tasks. */
+/** True if an envelope declares support for tasks. */
 export function declaresTasks(envelope: unknown): boolean {
   const extensions = recordIn(declaredIn(envelope))["extensions"];
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
 }
 
 export interface ClientTasks {
-  /** Undefined: none of this client's. */
+  /** Finds a task of this client. */
   find(taskId: string): Promise<McpTask | undefined>;
-  /** Takes a task as far as it can go. */
+  /** Advances a task as far as possible. */
   advance(task: McpTask): Promise<McpTask>;
   cancel(task: McpTask): Promise<void>;
 }
 
-/** Adds the handlers. */
+/** Registers the handlers. */
 export function handleTasks(
   server: Server,
   tasksIn: (context: ServerContext) => ClientTasks,
@@ -66,7 +66,7 @@ export function handleTasks(
     await tasks.cancel(task);
     return {};
   });
-  // No task here asks its client for anything: what is said to one is passed over.
+  // No task asks its client for input, so updates are ignored.
   server.setRequestHandler("tasks/update", { params: TASK }, async ({ taskId }, context) => {
     await find(taskId, context);
     return {};
@@ -78,7 +78,7 @@ const TASK = withText("taskId");
 /** A task as its client sees it. */
 export function taskView(task: McpTask): JsonRecord {
   const { taskId, status, message, createdAt, updatedAt, result, exact, error } = task;
-  // Texts stand for numbers, which are put back as the message leaves.
+  // Marked strings stand for exact numbers, which are restored as the message leaves.
   const structuredContent: unknown = exact && JSON.parse(markLost(Buffer.from(exact)));
   return {
     ...{ taskId, status, statusMessage: message },

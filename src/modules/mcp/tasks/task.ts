@@ -1,6 +1,6 @@
 /**
- * A task of an MCP client: a call whose answer is not the last word. It is kept before its client
- * hears of it, and goes on whatever becomes of the connection.   MCP Tasks extension (SEP-2663)
+ * A task of an MCP client: a call without a final answer yet. It is stored before its client learns of it, and
+ * survives the connection.   MCP Tasks extension (SEP-2663)
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { Collection } from "../../../state/collection.ts";
@@ -10,23 +10,23 @@ import type { Store } from "../../../state/store.ts";
 
 /** The event that a task waits for. */
 export type Following =
-  /** An operator's word; then the call is made. */
+  /** An operator's decision; then the call is made. */
   | { readonly kind: "approval"; readonly escalationId: string }
-  /** Work that is under way, of which somebody may ask here. */
+  /** Running work, with the endpoint that reports its state. */
   | { readonly kind: "work"; readonly method: string; readonly path: string };
 
 export interface AskedCall {
   readonly method: string;
   readonly path: string;
   readonly input: JsonRecord;
-  /** The contract that it was made under. */
+  /** The contract of the call, if it has one. */
   readonly contract?: string | undefined;
 }
 
-/** One task; it is held while its call is made. */
+/** One task; a node holds it while making its call. */
 export interface McpTask extends Held {
   readonly taskId: string;
-  /** The key of its caller. */
+  /** The caller's key. */
   readonly owner: string;
   readonly tool: string;
   readonly call: AskedCall;
@@ -36,25 +36,25 @@ export interface McpTask extends Held {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The result of the tool, once there is one. */
+  /** The tool's result, once there is one. */
   readonly result?: JsonRecord;
-  /** The JSON of the result's value, where it has numbers that a double does not keep. */
+  /** The result's value as JSON, if a double cannot represent its numbers exactly. */
   readonly exact?: string;
-  /** The error of JSON-RPC that ended it. */
+  /** The JSON-RPC error that ended it. */
   readonly error?: JsonRecord;
-  /** The scopes that its result took: who is given it holds them. */
+  /** The scopes that the result took; its reader must hold them. */
   readonly scopes?: readonly string[];
 }
 
-/** How long a task is kept. */
+/** Retention of a task, in milliseconds. */
 export const TASK_TTL_MS: number = 24 * 3_600_000;
 
-/** Results may be long. */
+/** Bounds on stored results, which may be long. */
 const SIZES = { charactersPerOwner: 8_388_608, characters: 67_108_864 };
 
 export type McpTasks = Collection<McpTask>;
 
-/** Opens the tasks of a store. */
+/** Opens the stored tasks. */
 export function openMcpTasks(store: Store, clock: { now(): number }): Promise<McpTasks> {
   return Collection.open<McpTask>(store, {
     name: "mcp-tasks",
@@ -67,7 +67,7 @@ export function openMcpTasks(store: Store, clock: { now(): number }): Promise<Mc
     orderOf: ({ createdAt }) => createdAt,
     forgottenAt: ({ createdAt }) => createdAt + TASK_TTL_MS,
     quota: { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192, ...SIZES },
-    // A task that still waits never goes for a new one.
+    // A working task is never evicted for a new one.
     rankOf: ({ status }) => (status === "working" ? undefined : 0),
     now: () => clock.now(),
   });

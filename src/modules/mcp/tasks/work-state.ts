@@ -1,6 +1,6 @@
 /**
- * How work under way stands, by what its place answers: a run, an escalation, a delegated task. Each
- * says so in its protocol's own words.   MCP Tasks extension
+ * The state of running work, read from its answer: a run, an escalation, or a delegated task, each in the words of its
+ * protocol.   MCP Tasks extension
  */
 import { given, isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
 import { sourceOf } from "../../../base/kept-text.ts";
@@ -11,23 +11,23 @@ import type { Following, McpTask } from "./task.ts";
 interface WorkAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** The path that was asked. */
+  /** The requested path. */
   readonly path: string;
 }
 
 type WorkState =
-  /** Nothing new is known. */
+  /** The answer says nothing new. */
   | { readonly kind: "unsaid" }
   | { readonly kind: "cancelled" }
   | { readonly kind: "under-way"; readonly message: string }
   | { readonly kind: "over"; readonly isFailed: boolean };
 
 const FAILED: ReadonlySet<unknown> = new Set(["failed", "error", "timeout", "refused"]);
-/** A question that was decided is over, whatever was decided. */
+/** A decided question is over, whatever the decision. */
 const DECIDED: readonly string[] = ["accepted", "rejected", "expired"];
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED, ...FAILED]);
 
-/** Reads an answer. */
+/** Reads the state from an answer. */
 export function workState({ status, body, path }: WorkAnswer): WorkState {
   if (followingIn(status, body, path) !== undefined) return { kind: "unsaid" };
   if (isPassing(status, body)) return { kind: "unsaid" };
@@ -36,7 +36,7 @@ export function workState({ status, body, path }: WorkAnswer): WorkState {
   if (state === "cancelled") return { kind: "cancelled" };
   if (status === 200 && state !== undefined && !ENDED.has(state)) {
     const { escalation_id: asked } = said;
-    // Work that asks is decided about there, and else is looked at where it is.
+    // Work that waits for a decision is followed at its escalation, other work at its own path.
     const place = typeof asked === "string" ? `/escalations/${asked}` : path;
     return { kind: "under-way", message: `under way: ${state}, QUERY ${place}` };
   }
@@ -44,8 +44,8 @@ export function workState({ status, body, path }: WorkAnswer): WorkState {
 }
 
 /**
- * Tells whether an answer leaves a task where it is: its client asks too often or while nothing can be
- * said, another call has the approval and is not over, or the answer waits for the call elsewhere.
+ * True if an answer does not change a task: the client asks too often or while the state is unavailable, another call
+ * is using the approval, or the answer waits for the call elsewhere.
  */
 export function isPassing(status: number, body: unknown): boolean {
   if (status === 429 || status === 503) return true;
@@ -58,13 +58,13 @@ export type TaskChange = Partial<
   Pick<McpTask, "status" | "message" | "result" | "exact" | "error" | "following" | "scopes">
 >;
 
-/** The change of a task that has come to a result. */
+/** The change that completes a task with a result. */
 export function completedWith(result: JsonRecord): TaskChange {
   const exact = sourceOf(result["structuredContent"]);
   return { status: "completed", message: "done", result, ...given({ exact }) };
 }
 
-/** The change of a task by how its work stands; undefined: nothing new. `end` reads the last answer. */
+/** The change of a task for a state of its work; undefined without news. `end` reads the final answer. */
 export function changeByWork(
   state: WorkState,
   { message: before }: Pick<McpTask, "message">,
@@ -85,13 +85,13 @@ export function changeByWork(
 }
 
 function stateIn({ status, state }: JsonRecord): string | undefined {
-  // Where a status is a number, it is that of what was done.
+  // A numeric status is the status code of the outcome, not a state.
   return [status, state].find((word) => typeof word === "string");
 }
 
 /**
- * The sequel of an answer that is not the last word: the word of an operator, or
- * work under way, by the place that the answer itself names.   AGTP-API §10.6, docs/approvals.md
+ * Returns the event that an unfinished answer waits for: an operator's decision, or running work at the path that the
+ * answer names.   AGTP-API §10.6, docs/approvals.md
  */
 export function followingOf({ response, exchange }: Answer): Following | undefined {
   const { status } = response;
@@ -99,7 +99,7 @@ export function followingOf({ response, exchange }: Answer): Following | undefin
   return followingIn(status, parseJson(bodyText(response)), exchange.path);
 }
 
-/** Reads from a status and a body how the call of a path is followed. */
+/** Returns the event that an answer to a call of `asked` waits for. */
 export function followingIn(status: number, body: unknown, asked: string): Following | undefined {
   if (!isUnfinished(status) || !isRecord(body)) return undefined;
   if (status === 262 || body["kind"] === "elicitation") return decisionIn(body);
@@ -107,14 +107,14 @@ export function followingIn(status: number, body: unknown, asked: string): Follo
   return path === undefined ? undefined : { kind: "work", method: "QUERY", path };
 }
 
-/** Says to a client that knows no tasks where to ask for the last word. */
+/** Tells a client without tasks where to ask for the final answer. */
 export function laterText(following: Following): string {
   return following.kind === "approval"
     ? `An operator has to decide about this call. Once that is done, call agtp_approved_call with escalation_id "${following.escalationId}".`
     : `This is under way. ${following.method} ${following.path} says how far it is.`;
 }
 
-/** Says to a client that knows tasks what its task waits for. */
+/** Tells a client with tasks what its task waits for. */
 export function waitingText(following: Following): string {
   if (following.kind === "work") return `under way: ${following.method} ${following.path}`;
   const { escalationId } = following;
@@ -125,7 +125,7 @@ function isUnfinished(status: number): boolean {
   return status === 202 || status === 261 || status === 262;
 }
 
-/** A call that is to be approved, or the answer to what its upstream asks: the call is made again. */
+/** An approval, or the answer to an upstream's question: in both cases the call is made again. */
 function decisionIn(body: JsonRecord): Following | undefined {
   const { escalation_id: escalationId, type, kind } = body;
   const isAsked = type === "approval-required" || kind === "elicitation";
@@ -134,7 +134,7 @@ function decisionIn(body: JsonRecord): Following | undefined {
     : undefined;
 }
 
-/** Protocols name the place in ways of their own. */
+/** Reads the path of the work, which each protocol names differently. */
 function placeIn(body: JsonRecord, asked: string): string | undefined {
   const { poll, proposal_id: proposalId, eventsUrl, run_id: runId } = body;
   if (isRecord(poll) && typeof poll["path"] === "string") return poll["path"];
@@ -143,7 +143,7 @@ function placeIn(body: JsonRecord, asked: string): string | undefined {
   return typeof runId === "string" ? `${asked}/runs/${encodeURIComponent(runId)}` : undefined;
 }
 
-/** The content of a body; a floor method has it in an envelope.   AGTP "Response Body" */
+/** Returns the content of a body; a floor method wraps it in an envelope.   AGTP "Response Body" */
 export function saidIn(body: JsonRecord): JsonRecord {
   const { status, result } = body;
   return typeof status === "number" && isRecord(result) ? result : body;

@@ -1,4 +1,4 @@
-/** `_meta` of answers, and what that of a request asks for. */
+/** `_meta` of answers, and the header fields in `_meta` of requests. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 
@@ -8,7 +8,7 @@ const SERVER_ID = "io.agtp/server-id";
 const RECORD = "io.agtp/attribution-record";
 const WANTS_RECORD = "io.agtp/record";
 
-/** Where an answer is found again, and on demand the record of it. */
+/** Returns the ids of an answer, and on request its record. */
 export function answerMeta(
   { response, record }: Answer,
   serverId: string,
@@ -26,7 +26,7 @@ interface AnswerTraces {
   readonly jws: string | undefined;
 }
 
-/** The members of `_meta` for the traces of an answer. */
+/** Builds the members of `_meta` from the ids of an answer. */
 export function metaMembers(
   { auditId, responseId, serverId, jws }: AnswerTraces,
   asked: JsonRecord,
@@ -39,7 +39,7 @@ export function metaMembers(
   };
 }
 
-/** The members of a request's `_meta` that are header fields of AGTP. */
+/** Members of a request's `_meta` that become AGTP header fields. */
 const OWN_FIELDS = {
   "io.agtp/escalation-id": "escalation-id",
   "io.agtp/idempotency-key": "idempotency-key",
@@ -49,13 +49,13 @@ const TRACE_FIELDS = ["traceparent", "tracestate"] as const;
 
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
 
-/** The header fields that a request's `_meta` stands for; a text says why a member cannot be one. */
+/** Returns the header fields in a request's `_meta`, or a message about an invalid member. */
 export function metaFields(meta: JsonRecord): Map<string, string> | string {
   const fields = new Map<string, string>();
   for (const [member, field] of Object.entries(OWN_FIELDS)) {
     const value = meta[member];
     if (value === undefined) continue;
-    // A call whose key is passed over would be done twice.
+    // Ignoring an invalid idempotency key could make the call run twice.
     if (typeof value !== "string" || !FIELD.test(value)) {
       return `_meta["${member}"] must be at most 1024 visible ASCII characters`;
     }

@@ -1,7 +1,7 @@
 /**
- * An answer of the pipeline as the result of a tool. What the caller or its model can do something
- * about is a result with `isError`, in the words that AGTP has for it; what it cannot is an error of
- * the protocol: a tool that is none, and a fault of this server.   MCP "Tools" (Error Handling)
+ * Converts a pipeline answer to a tool result. A failure that the caller or its model can handle is a result with
+ * `isError`, in AGTP's words; an unknown tool and a fault of this server are protocol errors.   MCP "Tools" (Error
+ * Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { clip, type JsonRecord } from "../../../base/json-value.ts";
@@ -13,10 +13,10 @@ import { answerMeta } from "./answer-meta.ts";
 import { bodyText, contentOf, refusalWords, resultOf } from "./content.ts";
 import type { McpTool } from "./toolbox.ts";
 
-/** A result, or what stands for one. */
+/** A result, also one that asks for input or names a task. */
 export type Result = CallToolResult;
 
-/** An answer, and how it was asked for. */
+/** An answer with the context of its request. */
 export interface Answered {
   readonly answer: Answer;
   readonly serverId: string;
@@ -25,7 +25,7 @@ export interface Answered {
   readonly isCurrent: boolean;
 }
 
-/** The result of a tool: as text for every client, and as a value for those that were told its form. */
+/** The result of a successful call: as text for every client, and as a value for clients that know its schema. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { isCurrent } = answered;
   const { current, isOutputTold = false, isContent = false } = tool?.description ?? {};
@@ -35,7 +35,7 @@ export function successResult(tool: McpTool | undefined, answered: Answered): Re
   return { ...result, _meta: metaOf(answered) };
 }
 
-/** An answer that is not the last word, for a client that knows no tasks: where to ask for that. */
+/** The result of an unfinished answer for a client without tasks: it says where to ask for the final one. */
 export function laterResult(
   tool: McpTool | undefined,
   answered: Answered,
@@ -47,13 +47,13 @@ export function laterResult(
     ...said.content,
     { type: "text", text: laterText(following) },
   ];
-  // A client that was told the form of a result takes no other one, unless it is an error.
+  // A client that knows the output schema accepts nothing else, except an error.
   const isPromised = tool?.route.output?.check(structuredContent) === undefined;
   if (following.kind === "work" && isPromised) return { ...said, content };
   return { ...told, content, isError: true };
 }
 
-/** A refusal that is a result, or an error to throw. */
+/** Converts a refusal to a result, or throws it. */
 export function refusalResult(answered: Answered): Result {
   const { status } = answered.answer.response;
   const text = bodyText(answered.answer.response);
@@ -62,7 +62,7 @@ export function refusalResult(answered: Answered): Result {
   return { content: [{ type: "text", text }], isError: true, _meta: metaOf(answered) };
 }
 
-/** -32602: the tool is none, or none of this caller's. */
+/** -32602: the caller has no such tool. */
 export function unknownTool(name: string, answered: Answered): Error {
   const { status } = answered.answer.response;
   const { code, message } = refusalWords(bodyText(answered.answer.response));
@@ -70,13 +70,13 @@ export function unknownTool(name: string, answered: Answered): Error {
   return invalidParams(why, { code, ...metaOf(answered) });
 }
 
-/** -32602: what came with the call is no `requestState` of this caller and this call. */
+/** -32602: the `requestState` is not one of this caller and this call. */
 export function stateRefused(answered: Answered): Error {
   const { code, message } = refusalWords(bodyText(answered.answer.response));
   return invalidParams(message, { code, ...metaOf(answered) });
 }
 
-/** Names a tool that is none, at bearable length. */
+/** Names an unknown tool, cut to a bounded length. */
 export function unknownToolText(name: string): string {
   return `Unknown tool: ${clip(name, 100)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * `tools/call`: the tool's endpoint is asked, as its caller, with the arguments that it was given;
- * arguments that the input schema does not take are refused in the pipeline like any others.
+ * `tools/call`: calls the tool's endpoint as the caller, with the given arguments; arguments that violate the input
+ * schema are refused by the pipeline.
  * MCP "Tools"
  */
 import { recordIn } from "../../../base/json-value.ts";
@@ -36,7 +36,7 @@ import {
 } from "./call-result.ts";
 import type { McpTool } from "./toolbox.ts";
 
-/** Calls a tool. Throws what is an error of the protocol. */
+/** Calls a tool. @throws protocol errors */
 export async function callTool(request: McpRequest, call: ToolCall): Promise<Result> {
   const { front } = request;
   const meta = recordIn(call.meta);
@@ -52,7 +52,7 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   const following = followingOf(answer);
   if (following !== undefined) {
     const { route } = answer.exchange;
-    // A call that will be made is kept; of some endpoints nothing of that may be.
+    // A task stores the call that it will make, which endpoints with concealment forbid.
     const isKept = following.kind === "work" || route?.concealment === undefined;
     const task = isKept && (await taskFor(request, call, { ...asking, fields }, following));
     return task || laterResult(tool, context, following);
@@ -72,7 +72,7 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   return refusalResult(context);
 }
 
-/** Undefined: the client knows no tasks, or there is no room for one more. */
+/** Begins a task; undefined if the client does not support tasks, or there is no room. */
 async function taskFor(
   request: McpRequest,
   { name, knowsTasks }: ToolCall,
@@ -90,19 +90,18 @@ async function taskFor(
 
 interface ResolvedCall {
   readonly asking: Asking;
-  /** Undefined: it is none that has a description of its own. */
+  /** Undefined if the name has no tool description. */
   readonly tool: McpTool | undefined;
-  /** False: no tool of this caller is called so. */
+  /** False if the caller has no tool of this name. */
   readonly isKnown: boolean;
 }
 
 const ANYWHERE = { method: "EXECUTE", path: "/" };
 
 /**
- * A call of a tool as the pipeline is asked for it. Endpoints are found at once; then come the
- * server's own tools, the caller's contracts, and pairs that a recipe would answer, for which a
- * contract is negotiated. Any other name is asked of EXECUTE, which refuses it and leaves the record.
- * `fields` are those of the call's `_meta`; what is asked for in another way is taken out of them.
+ * Resolves a tool name to a pipeline request. Endpoints come first, then the server's own tools, the caller's
+ * contracts, and pairs that a recipe would answer, for which a contract is negotiated. Any other name goes to EXECUTE,
+ * which refuses it and leaves the record. `fields` are those of the call's `_meta`; the ones handled here are removed.
  */
 function resolveCall(
   request: McpRequest,
@@ -133,7 +132,7 @@ function otherCall(request: McpRequest, call: ToolCall): ResolvedCall {
   return unknown(call);
 }
 
-/** A client that cannot ask its user brings the offer back by its id. */
+/** Resolves a proposal; a client that cannot ask its user returns the offer by its id. */
 function proposal(
   { front }: McpRequest,
   call: ToolCall,
@@ -162,7 +161,7 @@ function known(asking: Asking): ResolvedCall {
   return { tool: undefined, isKnown: true, asking };
 }
 
-/** A call that comes with the answer to the question that it was answered with. */
+/** Resolves a call that carries the user's answer to the server's question. */
 function answeredCall(
   { front, caller }: McpRequest,
   call: ToolCall,
@@ -185,17 +184,17 @@ function answeredCall(
   if (decision !== "accept") {
     return settled(askToSettle(offers, word, { method, path }), fields);
   }
-  // The gate of contracts says what is wrong with one that is over by now.
+  // The contract gate refuses a contract that has ended meanwhile.
   return known({ method, path, input, fields: presenting(synthesisId) });
 }
 
-/** A key of the call is for the call: an offer may be decided twice. */
+/** Drops the idempotency key, which is for the call: an offer may be decided twice. */
 function settled(asking: Asking, fields: Map<string, string>): ResolvedCall {
   fields.delete("idempotency-key");
   return known(asking);
 }
 
-/** The code of a `requestState` that says nothing. */
+/** The code of an invalid `requestState`. */
 const STATE_INVALID = "request-state-invalid";
 const INVALID =
   "the requestState is none that this client was given for this call, or its time is over";

@@ -1,6 +1,6 @@
 /**
- * The body of an answer as MCP's content: JSON and other text as text, pictures and sound as what
- * they are, every other kind of octets as a resource that is sent along.   MCP "Tool Result"
+ * Converts a response body to MCP content: JSON and text as text, images and audio as themselves, other octets as an
+ * embedded resource.   MCP "Tool Result"
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { parseNoting } from "../../../base/exact-numbers.ts";
@@ -9,19 +9,19 @@ import { isJsonType } from "../../../dispatch/reply.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
-/** A body, and the value of it where it is JSON. */
+/** The content of a body, and its value if it is JSON. */
 interface AnswerContent {
   readonly content: readonly ContentBlock[];
   readonly value: unknown;
 }
 
-/** Reads the body of a response by its content type. */
+/** Reads a response body by its content type. */
 export function contentOf({ body, fields, responseId }: Response): AnswerContent {
   const [, contentType] = /^content-type: *([^\r\n]+)/im.exec(fields) ?? [];
   return readContent(body, contentType, responseId);
 }
 
-/** Reads a body by a content type; AGTP's own where there is none. */
+/** Reads a body by a content type; AGTP's own is the default. */
 export function readContent(
   body: Response["body"],
   contentType: string | undefined,
@@ -41,17 +41,17 @@ export function readContent(
   return { content: [octets(Buffer.from(body), mediaType, responseId)], value: undefined };
 }
 
-/** The manner in which a client was told what a tool gives. */
+/** The output format that a client was told. */
 interface ToldOutput {
-  /** True if the tool gives MCP's own content. */
+  /** True if the tool returns MCP content itself. */
   readonly isContent: boolean;
   /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
-  /** True if the client was told a schema, in the words of its protocol. */
+  /** True if the client was told an output schema. */
   readonly isPromised: boolean;
 }
 
-/** A body as the result of a tool. */
+/** Converts a body to a tool result. */
 export function resultOf(answer: AnswerContent, told: ToldOutput): CallToolResult {
   const { content, value } = answer;
   const parts = told.isContent ? partsIn(value) : undefined;
@@ -63,13 +63,13 @@ export function resultOf(answer: AnswerContent, told: ToldOutput): CallToolResul
   };
 }
 
-/** The older protocol has records alone here, and of any tool; the current one has any value. */
+/** The structured content: the older protocol allows only objects, from any tool; the current one any value. */
 function structureOf(
   { content: [part], value }: AnswerContent,
   { isCurrent, isPromised }: ToldOutput,
 ): unknown {
   if (value !== undefined) return isCurrent || isPromised || isRecord(value) ? value : undefined;
-  // A client that was told a schema takes no success without a value: 204 has none, and text is one.
+  // A client that knows the schema needs a value: 204 has none, and text becomes one.
   if (!isPromised) return undefined;
   if (part === undefined) return {};
   return isCurrent && part.type === "text" ? part.text : undefined;
@@ -83,9 +83,9 @@ function octets(body: Buffer, mimeType: string, responseId: string): ContentBloc
 }
 
 /**
- * Tools that give MCP's own content: an endpoint whose output is `{ content: […] }` and nothing else, as
- * those of MCP servers are imported. What such a tool gives is handed on part by part, so that a picture
- * is a picture; the parts are a stranger's, and only what each of them has to have is taken.
+ * True for the output of tools that return MCP content, `{ content: […] }` and nothing else, as tools imported from
+ * MCP servers do. Their content is passed on part by part, so that an image stays an image; the parts come from a
+ * stranger, so only the required members are taken.
  * MCP "Tool Result"
  */
 export function isContentSchema({ type, properties, required }: JsonSchema): boolean {
@@ -95,7 +95,7 @@ export function isContentSchema({ type, properties, required }: JsonSchema): boo
   return name === "content" && others.length === 0 && isPartsSchema(content, required);
 }
 
-/** The parts in a body; undefined where one of them is none. */
+/** Reads the parts of a body; undefined if one is invalid. */
 export function partsIn(body: unknown): readonly ContentBlock[] | undefined {
   const content = recordIn(body)["content"];
   if (!Array.isArray(content)) return undefined;
@@ -109,7 +109,7 @@ function isPartsSchema(content: unknown, required: unknown): boolean {
   return isObjects(items) && Array.isArray(required) && required.includes("content");
 }
 
-/** True if a schema takes objects alone, of one kind or of several. */
+/** True if a schema admits only objects, of one kind or several. */
 function isObjects(schema: unknown): boolean {
   const { type, anyOf: kinds } = recordIn(schema);
   if (type !== undefined || !Array.isArray(kinds)) return type === "object";
@@ -155,7 +155,7 @@ function isBase64(value: unknown): value is string {
   return isText(value) && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
 }
 
-/** The body as text; empty where there is none. */
+/** The body as text, empty if there is none. */
 export function bodyText({ body }: Pick<Response, "body">): string {
   return typeof body === "string" ? body : Buffer.from(body).toString("utf8");
 }
@@ -163,11 +163,11 @@ export function bodyText({ body }: Pick<Response, "body">): string {
 interface RefusalWords {
   readonly code: string;
   readonly message: string;
-  /** The whole of `error`. */
+  /** The `error` member. */
   readonly error: JsonRecord;
 }
 
-/** Reads the body of a refusal. */
+/** Parses the body of a refusal. */
 export function refusalWords(text: string): RefusalWords {
   const value = parseJson(text);
   const error = recordIn(recordIn(value)["error"]);

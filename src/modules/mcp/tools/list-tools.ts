@@ -1,6 +1,6 @@
 /**
- * `tools/list` is DISCOVER /tools as MCP asks for it: the caller passes the gates, and the answer is
- * recorded.   MCP "Listing Tools"
+ * `tools/list` is DISCOVER /tools for MCP: the caller passes the gates, and the answer is recorded.   MCP "Listing
+ * Tools"
  */
 import type { ListToolsResult } from "@modelcontextprotocol/server";
 import { type Answer, ask } from "../ask.ts";
@@ -8,13 +8,13 @@ import type { McpFront, McpRequest } from "../front.ts";
 import { refuseRequest } from "../protocol-errors.ts";
 
 /**
- * How long a client may go on with a list that it has; who listens hears of changes at once. Where
- * contracts are negotiated, its own next call may change it.
+ * Time for which a client may cache a list; listeners are notified of changes at once. With negotiation on, the
+ * client's own next call may change the list.
  */
 const TTL_MS = 60_000;
 const TTL_WITH_OFFERS_MS = 0;
 
-/** Says so, beside a page. */
+/** Returns the caching members of a page. */
 export function listCaching({
   contracts,
 }: McpFront): Pick<ListToolsResult, "ttlMs" | "cacheScope"> {
@@ -35,7 +35,7 @@ export async function listTools(
   return { ...page, tools: [...page.tools], ...(isCurrent ? listCaching(front) : {}) };
 }
 
-/** Asks for a page; the body of the answer is the page. */
+/** Requests a page; the body of the answer is the page. */
 export function askForTools(
   request: McpRequest,
   cursor: string | undefined,

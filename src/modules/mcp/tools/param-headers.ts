@@ -1,18 +1,17 @@
 /**
- * Arguments that are told in header fields as well, so that what stands between client and server can
- * route by them: properties of an input schema with `x-mcp-header`. Where both say something, they must
- * say the same.   MCP "Streamable HTTP" (Custom Headers)
+ * Arguments that are repeated in header fields, so that intermediaries can route by them: properties of an input
+ * schema with `x-mcp-header`. Field and argument must agree.   MCP "Streamable HTTP" (Custom Headers)
  */
 import { isRecord, type JsonRecord, valueAt } from "../../../base/json-value.ts";
 import { decodeUtf8 } from "../../../base/utf8.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { KEYWORDS } from "../../../schema/schema-vocabulary.ts";
 
-/** An argument with a header field of its own. */
+/** An argument with its header field. */
 export interface ParamHeader {
-  /** Names of the properties that lead to it. */
+  /** Names of the properties that lead to the argument. */
   readonly path: readonly string[];
-  /** As clients are told it, with the prefix. */
+  /** Field name with the prefix, as clients are told it. */
   readonly field: string;
   readonly isInteger: boolean;
 }
@@ -23,7 +22,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const TYPES: ReadonlySet<unknown> = new Set(["string", "integer", "boolean"]);
 const MAX_DEPTH = 8;
 
-/** The arguments of a schema that have header fields. */
+/** Returns the arguments of a schema that have header fields. */
 export function readParamHeaders(schema: JsonSchema): readonly ParamHeader[] {
   return headersIn(schema, []);
 }
@@ -44,15 +43,15 @@ function canBeTold({ type, [MARK]: header }: JsonRecord): boolean {
 }
 
 interface Place {
-  /** How many names of properties lead to it; undefined: something else does as well. */
+  /** Number of property names on the way; undefined if other keywords are on it. */
   readonly depth: number | undefined;
-  /** The fields so far, in lower case. */
+  /** Field names so far, in lower case. */
   readonly taken: Set<string>;
 }
 
 /**
- * The schema without the header fields that no client may tell: clients leave out a whole tool for one of
- * them. The schema itself where there is none.
+ * Returns the schema without invalid header marks, since clients drop a whole tool for one of them; the schema itself
+ * if there are none.
  */
 export function withToldHeaders(schema: JsonSchema): JsonSchema {
   return told(schema, { depth: 0, taken: new Set() });
@@ -73,7 +72,7 @@ function told(schema: JsonRecord, place: Place): JsonRecord {
   });
 }
 
-/** Takes the field of a property, which is the first to name it. */
+/** Claims the field of a property; false if it is invalid or claimed already. */
 function takes(property: JsonRecord, { depth, taken }: Place): boolean {
   if (depth === undefined || depth === 0 || depth > MAX_DEPTH || !canBeTold(property)) return false;
   const field = String(property[MARK]).toLowerCase();
@@ -86,7 +85,7 @@ function withoutMark({ [MARK]: _, ...rest }: JsonRecord): JsonRecord {
   return rest;
 }
 
-/** The same record where nothing in it becomes another thing. */
+/** Maps the values of a record; returns the same record if none changes. */
 function mapped(record: JsonRecord, map: (value: unknown, name: string) => unknown): JsonRecord {
   const entries = Object.entries(record).map(([name, value]) => [name, map(value, name)] as const);
   return entries.every(([name, value]) => record[name] === value)
@@ -102,7 +101,7 @@ function mappedList(
   return values.every((value, index) => list[index] === value) ? list : values;
 }
 
-/** In what the fields and the arguments disagree; undefined: in nothing. */
+/** Describes a disagreement between fields and arguments; undefined if there is none. */
 export function disagreement(
   headers: readonly ParamHeader[],
   args: unknown,
@@ -126,7 +125,7 @@ function isSame(told: string, text: string, { isInteger }: ParamHeader): boolean
   return isInteger && /^-?\d+(?:\.\d+)?$/.test(told) && Number(told) === Number(text);
 }
 
-/** Other values are told in no field. */
+/** Undefined for values that no field can carry. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string" || typeof value === "boolean") return String(value);
   return Number.isSafeInteger(value) ? String(value) : undefined;
@@ -134,7 +133,7 @@ function textOf(value: unknown): string | undefined {
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
 
-/** Values that cannot stand in a field are in base64; undefined: not in any that there is. */
+/** Decodes a field value, which may be base64; undefined if the encoding is invalid. */
 function decode(field: string): string | undefined {
   if (!field.startsWith("=?base64?") || !field.endsWith("?=")) return field;
   const [, base64] = ENCODED.exec(field) ?? [];

@@ -1,6 +1,6 @@
 /**
- * A tool as `tools/list` describes it, in the words of each protocol: the semantic block is its
- * hints, the schemas are its own.   MCP "Tools", AGTP-API §7.1
+ * Describes a tool for `tools/list` in both protocols: the semantic block gives the hints, and the schemas are the
+ * endpoint's.   MCP "Tools", AGTP-API §7.1
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord } from "../../../base/json-value.ts";
@@ -15,29 +15,29 @@ export interface ToolDescription {
   readonly current: Tool;
   /** 2025-11-25 */
   readonly older: Tool;
-  /** True if the older protocol is told what the tool gives. */
+  /** True if the older protocol gets the output schema. */
   readonly isOutputTold: boolean;
-  /** True if it gives MCP's own content, of whose form nobody has to be told. */
+  /** True if the tool returns MCP content, which needs no output schema. */
   readonly isContent: boolean;
-  /** Arguments that are told in header fields as well. */
+  /** Arguments that are repeated in header fields. */
   readonly headers: readonly ParamHeader[];
 }
 
 const texts = new WeakMap<Tool, string>();
 
-/** A tool as JSON; encoded once, in whatever lists it stands. */
+/** Encodes a tool as JSON; cached for every list. */
 export function toolText(tool: Tool): string {
   const text = texts.get(tool) ?? JSON.stringify(tool);
   texts.set(tool, text);
   return text;
 }
 
-/** Describes the tool that an endpoint is. */
+/** Describes the tool of an endpoint. */
 export function describeTool(name: string, definition: EndpointDefinition): ToolDescription {
   return withOutput(baseOf(name, definition), definition.outputSchema);
 }
 
-/** The descriptions of a tool whose output is known. */
+/** Describes a tool with a known output schema. */
 export function withOutput(tool: Tool, outputSchema: JsonSchema): ToolDescription {
   const isContent = isContentSchema(outputSchema);
   const headers = readParamHeaders(tool.inputSchema);
@@ -51,7 +51,7 @@ export function withOutput(tool: Tool, outputSchema: JsonSchema): ToolDescriptio
   return { current, older, isOutputTold, isContent, headers };
 }
 
-/** The older protocol has objects alone as the schemas of properties; the tool itself where they are. */
+/** Replaces boolean property schemas, which the older protocol lacks; returns the tool itself if there are none. */
 function asOlder(tool: Tool): Tool {
   const { inputSchema, outputSchema } = tool;
   const input = withObjects(inputSchema);
@@ -67,7 +67,7 @@ function withObjects(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: Object.fromEntries(entries) };
 }
 
-/** `true` takes any value, and `false` none.   JSON Schema "Boolean JSON Schemas" */
+/** Converts a boolean schema: `true` admits any value, `false` none.   JSON Schema "Boolean JSON Schemas" */
 function objectOf(schema: unknown): unknown {
   if (isRecord(schema)) return schema;
   return schema === false ? { not: {} } : {};
@@ -79,27 +79,27 @@ function baseOf(name: string, definition: EndpointDefinition): Tool {
     name,
     title: `${method} ${path}`,
     description: deprecated === undefined ? description : `${description} (deprecated)`,
-    // The library's type has JSON values alone in it; what a file of TOML says is nothing else.
+    // The library's type admits only JSON values, and a TOML schema has no others.
     inputSchema: withToldHeaders(toolInputSchema(inputSchema)) as Tool["inputSchema"] & JsonSchema,
     annotations: { ...toolHints(definition) },
   };
 }
 
 /**
- * Schemas of endpoints as MCP wants them of tools. Both are JSON Schema 2020-12, so that nothing is
- * translated: MCP only wants an input to say that it is an object, which every input here is; and
- * the older protocol wants the same of an output, so that of any other it is told nothing.
+ * Input schema of an endpoint in MCP's form. Both are JSON Schema 2020-12, so nothing is translated: MCP only requires
+ * that an input is declared an object, which each one here is. The older protocol requires the same of an output, so
+ * any other output is left out there.
  * MCP "Tools", AGTP-API §13
  */
 export function toolInputSchema(schema: JsonSchema): JsonSchema {
   if (schema["type"] === "object") return schema;
   const { type, ...rest } = schema;
-  // A type that admits no object admits no input at all, and must go on doing so.
+  // A type without objects admits no input at all, and must stay so.
   const isNever = type !== undefined && ![type].flat().includes("object");
   return { type: "object", ...rest, ...(isNever ? { not: {} } : {}) };
 }
 
-/** True if the older protocol can be told of an output. */
+/** True if the older protocol can carry the output schema. */
 export function isObjectSchema(schema: JsonSchema): boolean {
   return schema["type"] === "object";
 }

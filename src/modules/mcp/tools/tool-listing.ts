@@ -1,6 +1,6 @@
 /**
- * Lists of tools: what a caller may call, in the order of names, a page at a time. A page begins
- * after a name, so that a list that changes in between loses nothing and repeats nothing.
+ * Lists the tools that a caller may call, ordered by name, in pages. A page begins after a name, so that a list that
+ * changes between pages loses and repeats nothing.
  * MCP "Listing Tools", "Pagination"
  */
 import type { Tool } from "@modelcontextprotocol/server";
@@ -16,9 +16,9 @@ import type { ContractTools } from "../contracts/contract-tools.ts";
 import { toolText } from "./tool-description.ts";
 import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";
 
-/** Many clients read one page and no more. */
+/** Many clients read only one page. */
 const PAGE_SIZE = 500;
-/** Encoding a longer one would keep others waiting; one tool may be longer. */
+/** Encoding a longer page would block other work; a single tool may be longer. */
 const PAGE_CHARACTERS = 1_048_576;
 
 interface Page {
@@ -26,13 +26,13 @@ interface Page {
   readonly nextCursor?: string;
 }
 
-/** The route that lists tools, and the pages that it has given. */
+/** The route that lists tools, and the pages of its answers. */
 export interface ToolListing {
   readonly route: Route;
   pageOf(exchange: ExchangeView): Page | undefined;
 }
 
-/** The route over the tools that each caller may call. */
+/** Creates the route for the tools that each caller may call. */
 export function createToolListing(visible: VisibleTools): ToolListing {
   const given = new WeakMap<ExchangeView, Page>();
   const pages = new WeakMap<readonly ListedTool[], Map<string, Page>>();
@@ -66,10 +66,10 @@ const INPUT_SCHEMA = {
   properties: { cursor: { type: "string", maxLength: 256 }, current: { type: "boolean" } },
   required: ["current"],
 } as const;
-/** Says that a cursor is none. */
+/** The message for an invalid cursor. */
 export const BAD_CURSOR = "must be a cursor that this server gave";
 
-/** The page that a cursor names; undefined for a cursor that no page gave. */
+/** Returns the page of a cursor; undefined for an invalid cursor. */
 export function pageAt(
   sorted: readonly ListedTool[],
   cursor: string | undefined,
@@ -100,7 +100,7 @@ function pageAfter(visible: readonly ListedTool[], after: string, isCurrent: boo
   return shareEncoded(page, `{"tools":[${texts.join(",")}]${more}}`);
 }
 
-/** The first place behind a name; the list is sorted. */
+/** The first index after a name in the sorted list. */
 function firstAfter(visible: readonly ListedTool[], name: string): number {
   let [low, high] = [0, visible.length];
   while (low < high) {
@@ -111,7 +111,7 @@ function firstAfter(visible: readonly ListedTool[], name: string): number {
   return low;
 }
 
-/** Few pages are asked for again and again; of a list that is gone none is kept. */
+/** Caches a page while its list exists; few distinct pages are requested. */
 function remembered(
   pages: WeakMap<readonly ListedTool[], Map<string, Page>>,
   list: readonly ListedTool[],
@@ -141,12 +141,12 @@ interface VisibleParts {
   readonly lifecycle: CallerState["lifecycle"];
 }
 
-/** Lists tools; the same list as long as nothing has changed for the caller. */
+/** Lists the tools of a caller; returns the same list while nothing changes. */
 export type VisibleTools = (candidate: Candidate) => readonly ListedTool[];
 
 /**
- * The tools that a caller may call: of those that everybody has and of its own contracts, what its
- * authority reaches, and nothing while it may not act but what it may call even then.
+ * Lists the tools that a caller may call: the common ones that its authority reaches and its own contracts; while it
+ * may not act, only the exempt ones.
  */
 export function visibleTools({ toolbox, contracts, lifecycle }: VisibleParts): VisibleTools {
   const exempt = new WeakMap<readonly ListedTool[], readonly ListedTool[]>();

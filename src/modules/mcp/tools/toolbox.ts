@@ -1,7 +1,6 @@
 /**
- * The tools of a deployment: which endpoint each stands for, which of them a caller may call, and how
- * both protocols describe them. All of it is decided when the deployment is loaded, so that a call is
- * one look-up however many there are.   MCP "Tools"
+ * The tools of a deployment: their endpoints, callers and descriptions for both protocols. They are computed when the
+ * deployment is loaded, so that a call takes one look-up, however many tools there are.   MCP "Tools"
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { mapPaced, type Paced, sortPaced } from "../../../base/paced.ts";
@@ -21,15 +20,15 @@ export interface McpTool extends ListedTool {
 }
 
 interface ToolboxParts {
-  /** In the order in which they are served. */
+  /** In serving order. */
   readonly routes: readonly Route[];
-  /** True for an endpoint that DISCOVER lists: no other can be used here. */
+  /** True for an endpoint that DISCOVER lists; others are no tools. */
   isListed(route: Route): boolean;
   /** `[mcp] tools` */
   readonly tools: "operator" | "all";
   readonly rules: CallRules;
   isAllowed(method: string): boolean;
-  /** Tools that are no endpoint of their own; for every agent that this server knows. */
+  /** Tools without an endpoint, for every agent that this server knows. */
   readonly further: readonly Tool[];
 }
 
@@ -68,7 +67,7 @@ function naming(routes: readonly Route[], taken: readonly string[]): Paced<reado
   );
 }
 
-/** Tools by their names, and the scopes that they ask for. */
+/** Tools by name, and the scopes that they require. */
 interface IndexedTools {
   readonly byName: ReadonlyMap<string, McpTool>;
   readonly scopes: ReadonlySet<string>;
@@ -80,7 +79,7 @@ function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
   for (const tool of tools) {
     named.set(tool.name, tool);
     for (const scope of tool.route.requiredScopes) scopes.add(scope);
-    // Encoded ahead of the first list that it stands in.
+    // Encoded before the first list that needs it.
     toolText(tool.description.current);
     yield;
   }
@@ -90,13 +89,13 @@ function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
 export class Toolbox {
   readonly #rules: CallRules;
   readonly #byName: ReadonlyMap<string, McpTool>;
-  /** By name, so that the order is the same whatever was loaded first. */
+  /** Sorted by name, independent of the load order. */
   readonly #sorted: readonly McpTool[];
   readonly #further: readonly ListedTool[];
-  /** The tools that an authority shows; it is the same object as long as its holder is remembered. */
+  /** Visible tools by authority, whose object is stable while its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
-  /** The scopes that some tool asks for. */
+  /** The scopes that any tool requires. */
   readonly scopes: readonly string[];
 
   private constructor(
@@ -114,19 +113,19 @@ export class Toolbox {
     this.scopes = [...scopes].sort();
   }
 
-  /** Makes the tools, one a step. */
+  /** Creates the toolbox, one tool per step. */
   static *creating(parts: ToolboxParts): Paced<Toolbox> {
     const tools = yield* describing(parts, yield* choosing(parts));
     const sorted = yield* sortPaced(tools, byName);
     return new Toolbox(parts, sorted, yield* indexing(sorted));
   }
 
-  /** The gates say if its caller may call it. */
+  /** Finds a tool; the gates decide if its caller may call it. */
   find(name: string): McpTool | undefined {
     return this.#byName.get(name);
   }
 
-  /** The tools that a caller may call, in the order of names; the same list for the same authority. */
+  /** Lists the tools that a caller may call, by name; returns the same list for the same authority. */
   visibleTo(candidate: Candidate): readonly ListedTool[] {
     const { caller, peer } = candidate;
     const lists = this.#visible.get(caller.authority) ?? new Map<string, readonly ListedTool[]>();
@@ -141,7 +140,7 @@ export class Toolbox {
   }
 }
 
-/** The order of lists of tools. */
+/** Orders tools by name. */
 export function byName(one: ListedTool, other: ListedTool): number {
   return one.name < other.name ? -1 : 1;
 }
