@@ -1,6 +1,6 @@
 /**
- * The best of what was found, as many as are asked for. Entries are looked at from the best on, so
- * that conditions which cost something are asked of few; how many were looked at changes nothing.
+ * Selects the best hits, as many as are requested. Entries are examined from the best on, so that expensive conditions
+ * are checked for few; the number examined does not change the result.
  */
 import { firstIndex } from "../../base/first-index.ts";
 import type { Paced } from "../../base/paced.ts";
@@ -13,11 +13,11 @@ export interface Hit {
   readonly entry: SearchEntry;
   /** 0 to 1. */
   readonly confidence: number;
-  /** Orders what has the same confidence. */
+  /** Orders hits of the same confidence. */
   readonly score: number;
 }
 
-/** An index, and what is left of it. */
+/** An index, and the condition on its entries. */
 export interface Candidates {
   readonly index: SearchIndex;
   accepts(number: number): boolean;
@@ -28,10 +28,10 @@ interface ScoredCandidates extends Candidates {
 }
 
 const STEP = 128;
-/** A hit that is only counted is counted in no time. */
+/** Entries per step of the counting pass, which is cheap. */
 const COUNTED_STEP = 4096;
 
-/** So many of the best, of all indexes together; no less sure than the threshold. */
+/** Returns the best hits of all indexes together, at or above the confidence threshold. */
 export function* findingBestHits(
   all: readonly ScoredCandidates[],
   most: number,
@@ -65,11 +65,11 @@ function hitOf({ index, number, score }: TopHit, confidence: number): readonly H
   return entry === undefined ? [] : [{ entry, confidence, score }];
 }
 
-/** The hits of an index, as sure as they are: a counting sort, without an object for each. */
+/** The hits of one index grouped by confidence: a counting sort, without an object per hit. */
 interface Grouped {
   readonly candidates: ScoredCandidates;
   readonly numbers: Uint32Array;
-  /** The hits of a step begin here, and end where the next step's begin. */
+  /** Start of each confidence step's hits, which end where the next step's start. */
   readonly starts: Uint32Array;
 }
 
@@ -85,7 +85,7 @@ function* groupingByConfidence(candidates: ScoredCandidates, threshold: number):
     if (at % COUNTED_STEP === 0) yield;
   }
   for (let step = 0; step <= CONFIDENCE_STEPS; step += 1) {
-    // Below the threshold there is nothing.
+    // Steps below the threshold have no hits.
     if (step / CONFIDENCE_STEPS < threshold) starts[step + 1] = 0;
     starts[step + 1] = (starts[step + 1] ?? 0) + (starts[step] ?? 0);
   }
@@ -101,7 +101,7 @@ function* groupingByConfidence(candidates: ScoredCandidates, threshold: number):
   return { candidates, numbers, starts };
 }
 
-/** Without words there is nothing to doubt: whatever is accepted is what was asked for. */
+/** Returns the most prominent accepted entries; without words every one is a full match. */
 export function* findingMostProminent(
   all: readonly Candidates[],
   most: number,
@@ -128,7 +128,7 @@ export function* findingMostProminent(
   return hits;
 }
 
-/** The prominence of the first that is left; 0: none is. */
+/** Prominence of the next entry in a queue; 0 at its end. */
 function headOf({ candidates: { index }, place }: HeldCandidates): number {
   const number = index.byProminence[place];
   return number === undefined ? 0 : (index.prominences[number] ?? 0);
@@ -139,16 +139,16 @@ interface HeldCandidates {
   readonly place: number;
 }
 
-/** An entry that is among the best. */
+/** An entry among the best. */
 interface TopHit {
   readonly index: SearchIndex;
   readonly number: number;
   readonly score: number;
 }
 
-/** The best of many, as many as are asked for; what is not among them costs one comparison and no object. */
+/** The best of many entries, up to a number; any other costs one comparison and no object. */
 class TopHits {
-  /** The best first. */
+  /** Best first. */
   readonly sorted: TopHit[] = [];
   readonly #most: number;
 
@@ -156,7 +156,7 @@ class TopHits {
     this.#most = most;
   }
 
-  /** Tells whether an entry of this score would be among them. */
+  /** True if an entry of this score would be among the best. */
   hasRoomFor(index: SearchIndex, number: number, score: number): boolean {
     const worst = this.sorted.at(-1);
     if (worst === undefined || this.sorted.length < this.#most) return true;
@@ -164,7 +164,7 @@ class TopHits {
     return isNamedBefore(index, number, worst);
   }
 
-  /** Takes one that there is room for. */
+  /** Inserts an entry that there is room for. */
   take(hit: TopHit): void {
     const { sorted } = this;
     if (sorted.length === this.#most) sorted.pop();
@@ -173,7 +173,7 @@ class TopHits {
   }
 }
 
-/** Of two that answer equally well, the order of their names decides. */
+/** Compares by score, then by name. */
 function isBetter(one: TopHit, other: TopHit): boolean {
   if (one.score !== other.score) return one.score > other.score;
   return isNamedBefore(one.index, one.number, other);

@@ -1,9 +1,8 @@
 /**
- * The confidence that an entry is what was asked for: the share of the question that the
- * entry answers. Each word of the question weighs the more the fewer endpoints have it, and counts
- * in full where the entry has that very word in what it is called or meant for; less in a lesser
- * field, as the beginning of a longer word, for a synonym, or for a likely slip of the pen. It says
- * nothing of whether a call would succeed: that is `semantic.confidence`.   AGTP "QUERY" confidence
+ * Confidence that an entry is the wanted one: the share of the question that it answers. A word of the question weighs
+ * more the fewer endpoints contain it. It counts in full if the entry has it in its name or intent, and less in
+ * another field, as a prefix of a longer word, for a synonym, or for a likely typo. It does not predict success of a
+ * call: that is `semantic.confidence`.   AGTP "QUERY" confidence
  */
 import { frequencyOf, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
@@ -17,20 +16,20 @@ export interface QuestionWord {
 
 /** The weight of a synonym. */
 export const SYNONYM = 0.7;
-/** The weight of a likely slip of the pen. */
+/** The weight of a likely typo. */
 export const SLIP = 0.55;
 const BEGINNING = { least: 0.6, most: 0.9 } as const;
-/** A word that no endpoint has may matter, or may be small talk. */
+/** Weight of a word that no endpoint has: it may matter, or be small talk. */
 const UNKNOWN_WEIGHT = 0.5;
 const COMMON_WEIGHT = 0.3;
-/** Shorter beginnings are shared by too many words. */
+/** Shorter prefixes match too many words. */
 export const MIN_BEGINNING_LENGTH = 3;
-/** A question that begins with what is to be done has said the most of it. */
+/** Factor for the method at the start of a question, which is its most telling word. */
 const ACT_FACTOR = 3;
 
 /**
- * The words of a question, each once, weighed by how many of all endpoints have it; a question that
- * begins with a method's name is about doing that.
+ * Weighs the distinct words of a question by the number of endpoints that contain them; a method's name at the start
+ * weighs more.
  */
 export function weighWords(words: readonly string[], index: SearchIndex): readonly QuestionWord[] {
   return [...new Set(words)].map((word, place) => {
@@ -46,18 +45,18 @@ function weightOf(frequency: number, total: number): number {
   return COMMON_WEIGHT + (1 - COMMON_WEIGHT) * rarity;
 }
 
-/** The weight of a longer word that begins with the word. */
+/** The weight of a longer word that starts with the word. */
 export function beginningOf(word: string, longer: string): number {
   const { least, most } = BEGINNING;
   return least + (most - least) * (word.length / longer.length);
 }
 
-/** The confidence as answers have it: to a thousandth, in thousandths. */
+/** Confidence values are multiples of a thousandth. */
 export const CONFIDENCE_STEPS = 1000;
 
 /**
- * Words that agents use for one another, in English. A synonym counts less than the word itself, so
- * a group may be generous.
+ * English words that agents use for one another. A synonym counts less than the word itself, so a group may be
+ * generous.
  */
 const GROUPS: readonly string[] = [
   "book reserve reservation stay",
@@ -109,7 +108,7 @@ const GROUPS: readonly string[] = [
 const BY_WORD: ReadonlyMap<string, ReadonlySet<string>> = groupByWord(GROUPS);
 const NONE: ReadonlySet<string> = new Set();
 
-/** The synonyms of a word as `wordsOf` gives it, itself not among them. */
+/** Returns the synonyms of a word from `wordsOf`, without the word itself. */
 export function synonymsOf(word: string): ReadonlySet<string> {
   return BY_WORD.get(word) ?? NONE;
 }

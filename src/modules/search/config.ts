@@ -1,4 +1,4 @@
-/** What this module takes of the configuration. */
+/** The configuration sections that this module reads. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 

@@ -1,7 +1,6 @@
 /**
- * DISCOVER on "/" by criteria: agents and endpoints that fit, ranked. Candidates outside of the
- * caller's governance zone are not among them, and neither are agents that may not act now. 422
- * where conditions come without criteria or intent.   AGTP "DISCOVER"
+ * DISCOVER on "/" by criteria: ranked agents and endpoints. Candidates outside the caller's governance zone are left
+ * out, as are agents that may not act now. 422 for conditions without criteria or intent.   AGTP "DISCOVER"
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
@@ -16,21 +15,21 @@ import { answerQuestion, type SearchTools } from "./query.ts";
 import { COUNT_SCHEMA, QUESTION_SCHEMA, readNames } from "./question.ts";
 
 interface DiscoverOptions extends SearchTools {
-  /** For `manifest_uri`; without one there is none. */
+  /** The domain of each `manifest_uri`, which is left out without one. */
   readonly domain: string | undefined;
 }
 
 const FILTERS = FILTER_SCHEMA["properties"] as Readonly<Record<string, JsonSchema>>;
 
-/** Parameters beside `filter` that say what its members of the same name say. */
+/** Parameters with the meaning of the `filter` members of the same names. */
 const CONDITIONS = [
   ...["trust_tier_min", "behavioral_trust_min", "governance_zone", "org_domain"],
 ] as const;
 
-/** Any of them asks for a search instead of the directory or the manifest. */
+/** Parameters that request a search instead of the directory or the manifest. */
 const ASKING = ["criteria", "intent", "filter", "capability_domains", ...CONDITIONS];
 
-/** Parameters of DISCOVER "/" by criteria, of both drafts. */
+/** Parameters of DISCOVER "/" by criteria, from both drafts. */
 const DISCOVER_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -44,7 +43,7 @@ const DISCOVER_SCHEMA: JsonSchema = {
   },
 };
 
-/** DISCOVER by criteria; what it is on "/" beside that, the built-in says. */
+/** DISCOVER by criteria; the built-in method answers "/" without them. */
 export function discoverMethod(options: DiscoverOptions): FloorMethod {
   return {
     isAsked: (input) => ASKING.some((name) => input[name] !== undefined),
@@ -72,7 +71,7 @@ async function answerCriteria(
     ({ filter: { status } }) => ({
       scope: ["agent", "endpoint"],
       threshold: 0,
-      // A caller that asks for agents of some status is shown those that may not act, too.
+      // A caller that filters by status also sees agents that may not act.
       condition: (entry) => status !== undefined || mayAct(entry),
       asksLiveSources: false,
     }),

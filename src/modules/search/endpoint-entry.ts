@@ -1,7 +1,7 @@
 /**
- * An endpoint as something that can be found, and everything that an agent which has never seen
- * this server needs to call it: the pair, the semantic block, both schemas, the errors, the scopes
- * and whether this caller has them, and an example of a request.   AGTP "QUERY", AGTP-API §6.2
+ * An endpoint as a searchable entry, with everything that an agent new to this server needs to call it: the pair, the
+ * semantic block, both schemas, the errors, the scopes and the caller's access, and an example request.   AGTP
+ * "QUERY", AGTP-API §6.2
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
@@ -14,10 +14,10 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Access, Asker, SearchEntry } from "./entry.ts";
 import { type ExampleRequest, exampleRequest, type ServedPairs } from "./example-request.ts";
 
-/** An endpoint of the operator comes before one that every server has. */
+/** Endpoints of the operator rank before those that every server has. */
 const PROMINENCE = { A: 0.5, B: 1 } as const;
 
-/** The entry of an endpoint. */
+/** Builds the entry of an endpoint. */
 export function endpointEntry(
   { context, registry }: ServedPairs,
   { tier, definition }: ListedDefinition,
@@ -28,7 +28,7 @@ export function endpointEntry(
   return {
     kind: "endpoint",
     id: `${method} ${path}`,
-    // Read once, by the index.
+    // A getter, since the index reads it only once.
     get texts() {
       return textsOf(definition, context.catalog.verbs.get(method)?.description);
     },
@@ -67,7 +67,7 @@ export function endpointEntry(
   };
 }
 
-/** An endpoint of the protocol says of its outcome what it says of its intent. */
+/** Returns the searchable texts; an endpoint of the protocol has the same text as intent and outcome. */
 function textsOf(
   { method, path, description, namespace, semantic, errors, ...rest }: EndpointDefinition,
   meaning: string | undefined,
@@ -92,7 +92,7 @@ interface ToldEndpoint extends Pick<Access, "missingScopes" | "obstacles"> {
   readonly request: ExampleRequest | undefined;
 }
 
-/** A paragraph that is enough to call the endpoint by. */
+/** Describes an endpoint in a paragraph that suffices to call it. */
 function endpointInWords(told: ToldEndpoint): string {
   const { definition, request } = told;
   const { method, path, description, semantic, deprecated } = definition;
@@ -152,16 +152,13 @@ function exampleInWords({ method, path, body }: ExampleRequest): string {
 const MAX_DEPTH = 3;
 const MAX_MEMBERS = 256;
 
-/** Names and descriptions, as texts to be searched. */
+/** Names and descriptions as searchable texts. */
 interface SchemaWords {
   readonly names: string;
   readonly descriptions: string;
 }
 
-/**
- * The words of a schema: the names of its members and what is written about them, nested members
- * included as far as they matter.
- */
+/** Collects the words of a schema: names and descriptions of its members, including nested ones up to a depth. */
 function schemaWords(schema: JsonSchema): SchemaWords {
   const names: string[] = [];
   const descriptions: string[] = [];
@@ -183,7 +180,7 @@ function schemaWords(schema: JsonSchema): SchemaWords {
   return { names: names.join(" "), descriptions: descriptions.join(" ") };
 }
 
-/** One member in words: `guest_id (string, uuid)`. */
+/** Describes one member: `guest_id (string, uuid)`. */
 function memberInWords(name: string, property: unknown): string {
   if (!isRecord(property)) return name;
   const { type, format, enum: values } = property;
@@ -201,7 +198,7 @@ function memberInWords(name: string, property: unknown): string {
 
 const MAX_VALUES = 12;
 
-/** The answer of an endpoint that is kept for agents of this server to another one. */
+/** Endpoints for agents of this server only, with the code of the refusal to others. */
 const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
   ...["PROPOSE /", "ESCALATE /", "SUSPEND /", "RESUME /"].map(
     (pair) => [pair, "credentials-missing"] as const,
@@ -209,21 +206,21 @@ const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
   ...["NOTIFY /", "QUERY /inbox"].map((pair) => [pair, "agent-unauthenticated"] as const),
 ]);
 
-/** Methods that tell agents of their own, and nothing to nobody. */
+/** Endpoints that show an agent its own data, and an anonymous caller nothing. */
 const FOR_NAMED_AGENTS: ReadonlySet<string> = new Set([
   "QUERY /runs/{run_id}",
   "QUERY /runs/{run_id}/events",
 ]);
 
-/** The policy that the gates go by. */
+/** The policy that the gates apply. */
 type AccessPolicy = Pick<
   PoliciesConfig,
   "anonymousDiscovery" | "scopeRequiredForInvocation" | "oauth" | "identity"
 >;
 
 /**
- * The gates' verdict on a call of an endpoint by this caller now: the rules of the gates of callers,
- * tokens and scopes, over the same policy, without calling it. What a method asks beyond that is its own.
+ * Predicts the gates' verdict on this caller's call of an endpoint, without calling it: the caller, token and scope
+ * gates' rules under the same policy. Further conditions of a method are not covered.
  * AGTP-API §6.4 "required_scopes", §8.7
  */
 function accessOf(
@@ -246,7 +243,7 @@ function accessOf(
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
 
-/** The parts that `accessOf` looks at: equal texts, equal access. */
+/** The inputs of `accessOf`: equal classes have equal access. */
 function accessClassOf(
   tier: "A" | "B",
   { method, path, semantic, requiredScopes }: EndpointDefinition,

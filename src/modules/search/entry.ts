@@ -1,19 +1,19 @@
 /**
- * Something that can be found: what is searched of it, what filters compare, who may see it, and
- * what an answer says of it in each of the three formats.   AGTP "QUERY"
+ * A searchable entry: its texts, the values that filters compare, its visibility, and its view in each of the three
+ * formats.   AGTP "QUERY"
  */
 import type { Caller } from "../../dispatch/caller/caller.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 
-/** The form of results: for programs, for readers, or as the server itself has them. */
+/** Formats of results: for programs, for readers, or as stored by the server. */
 export const FORMATS = ["structured", "natural", "raw"] as const;
-/** A format in which results are given. */
+/** The format of results. */
 export type Format = (typeof FORMATS)[number];
 
 /**
- * The texts that are searched. `boost` orders what answers equally well; `weight`, 0 to 1, is what
- * finding a word there counts for the confidence.
+ * The searched fields. `boost` orders hits of equal confidence; `weight`, 0 to 1, is the share of confidence that a
+ * match in the field gives.
  */
 export const SEARCH_FIELDS = {
   name: { boost: 4, weight: 1 },
@@ -28,24 +28,24 @@ export const SEARCH_FIELDS = {
 
 export type SearchField = keyof typeof SEARCH_FIELDS;
 
-/** The caller, and its zone. */
+/** The caller, and its zones. */
 export interface Asker {
   readonly caller: Caller;
   readonly peer: Peer;
-  /** The governance zones that the caller is bound to; undefined: to none. */
+  /** The governance zones that the caller is bound to; undefined for no binding. */
   readonly zones: ReadonlySet<string> | undefined;
 }
 
-/** Tells whether the caller would get past the gates in front of an endpoint. */
+/** Predicts if the caller would pass the gates in front of an endpoint. */
 export interface Access {
   readonly callable: boolean;
-  /** Required, and not among what the caller acts under. */
+  /** Required scopes that the caller does not hold. */
   readonly missingScopes: readonly string[];
-  /** The codes that the gates would refuse a call with. */
+  /** Codes with which the gates would refuse a call. */
   readonly obstacles: readonly string[];
 }
 
-/** The values that filters compare. A filter on a value that an entry does not have excludes it. */
+/** The values that filters compare. A filter on an absent value excludes the entry. */
 interface Facets {
   readonly method?: string;
   readonly path?: string;
@@ -65,21 +65,21 @@ interface Facets {
 export interface SearchEntry {
   /** `endpoint`, `agent`, `recipe`, `api`, or the name of a live source. */
   readonly kind: string;
-  /** Unique among its kind. */
+  /** Unique within its kind. */
   readonly id: string;
   readonly texts: Readonly<Partial<Record<SearchField, string>>>;
   readonly facets: Facets;
-  /** Of two that answer equally well, the one with more of it comes first; more than 0. */
+  /** Orders otherwise equal hits, the larger first; more than 0. */
   readonly prominence: number;
   isVisibleTo(asker: Asker): boolean;
-  /** For what can be called. */
+  /** Present for entries that can be called. */
   accessOf?(asker: Asker): Access;
-  /** Entries of one class are callable by the same callers: classes are judged, not all entries. */
+  /** Entries of one class are callable by the same callers, so access is judged once per class. */
   readonly accessClass?: string;
   show(asker: Asker, format: Format): unknown;
 }
 
-/** Names an entry across all kinds. */
+/** Names an entry uniquely across kinds. */
 export function sourceOf({ kind, id }: Pick<SearchEntry, "kind" | "id">): string {
   return `${kind}:${id}`;
 }

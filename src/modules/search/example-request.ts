@@ -1,6 +1,6 @@
 /**
- * An example of a request that an endpoint accepts: made from its input schema, and shown only when
- * it is valid by that schema, keeps the path grammar and arrives where it is meant to.
+ * An example request for an endpoint, made from its input schema. It is shown only if it is valid by that schema,
+ * follows the path grammar and is routed to the endpoint.
  * AGTP-API §5.3, §6.4 "input_schema"
  */
 
@@ -25,13 +25,13 @@ export interface ExampleRequest {
   readonly body: JsonRecord;
 }
 
-/** The endpoints that requests for their own pairs arrive at. */
+/** The registry that tells which endpoint a request is routed to. */
 export interface ServedPairs {
   readonly context: SearchContext;
   readonly registry: EndpointRegistry<EndpointDefinition>;
 }
 
-/** With what is required, else with all there is; undefined where neither is valid. */
+/** Builds an example with the required members, or else with all; undefined if neither is valid. */
 export function exampleRequest(
   { context, registry }: ServedPairs,
   definition: EndpointDefinition,
@@ -51,7 +51,10 @@ export function exampleRequest(
   return undefined;
 }
 
-/** Generating code for one value takes a hundred times as long. Undefined: a pattern is too large. */
+/**
+ * Prepares a metered check, since generating a validator for one value takes a hundred times as long. Undefined if a
+ * pattern is too large.
+ */
 function prepareCheck(schema: JsonSchema): MeteredCheck | undefined {
   try {
     return prepareMeteredCheck(schema);
@@ -66,7 +69,7 @@ interface FilledIn {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Parameters of the path stand in the path alone. */
+/** Builds a sample path and body; path parameters are in the path only. */
 function fillIn(
   { path, inputSchema }: EndpointDefinition,
   extent: SampleExtent,

@@ -1,7 +1,7 @@
 /**
- * Filters: conditions that a result must meet whatever its words say. Of several values for one
- * condition one is enough; of several conditions all must hold, and what an entry does not have
- * meets none. Unknown conditions are refused (422): ignoring one would show too much.
+ * Filters: conditions that a result must meet, whatever its words. One of several values suffices for a condition; all
+ * conditions must hold, and an absent value meets none. Unknown conditions are refused (422): ignoring one would show
+ * too much.
  * AGTP "DISCOVER" filter
  */
 
@@ -13,7 +13,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import type { ListedFacet } from "./listed-facets.ts";
 
-/** Tells whether an entry meets a condition, for this caller. */
+/** True if an entry meets a condition for this caller. */
 export type Condition = (entry: SearchEntry, asker: Asker) => boolean;
 
 export interface ListedCondition {
@@ -21,16 +21,16 @@ export interface ListedCondition {
   readonly values: readonly string[];
 }
 
-/** A filter, ready to be applied. */
+/** A compiled filter. */
 export interface Filter {
-  /** The conditions on what is listed; each must hold. */
+  /** Conditions on listed facets; each must hold. */
   readonly listed: readonly ListedCondition[];
   readonly meets: Condition;
 }
 
 type Rule = { readonly schema: JsonSchema } & (
   | { readonly facet: ListedFacet }
-  /** Compiles the condition for the value that was given. */
+  /** Compiles the condition for a given value. */
   | { readonly compile: (value: unknown) => Condition }
 );
 
@@ -61,7 +61,7 @@ const SCOPES: Rule = {
   compile: (value) => {
     const scopes = readList(value);
     const grants = remembering(compileGrants(scopes));
-    // Ten thousand agents hold few different lists.
+    // Ten thousand agents share few distinct scope lists, so each list is judged once.
     const holders = new Map<Grants, boolean>();
     const holdsAll = (agent: AgentDocument): boolean => {
       const held = grantsOf(agent);
@@ -69,7 +69,7 @@ const SCOPES: Rule = {
       holders.set(held, known);
       return known;
     };
-    // Endpoints that can be called with these scopes, and agents that hold all of them.
+    // Matches endpoints that can be called with these scopes, and agents that hold all of them.
     return ({ facets: { requiredScopes, agent } }) => {
       if (agent !== undefined) return holdsAll(agent);
       return requiredScopes?.every((scope) => grants.covers(scope)) ?? false;
@@ -81,7 +81,7 @@ const MAX_GRANTS = 16_384;
 const grantsByText = new Map<string, Grants>();
 const grantsByList = new WeakMap<readonly string[], Grants>();
 
-/** Compiled once for each list of scopes that agents have. */
+/** Returns an agent's grants, compiled once per list of scopes. */
 function grantsOf({ scopes }: AgentDocument): Grants {
   const seen = grantsByList.get(scopes);
   if (seen !== undefined) return seen;
@@ -93,7 +93,7 @@ function grantsOf({ scopes }: AgentDocument): Grants {
   return grants;
 }
 
-/** Ten thousand endpoints require few different scopes. */
+/** Caches the verdict per scope: ten thousand endpoints require few distinct ones. */
 function remembering({ covers }: Grants): Grants {
   const known = new Map<string, boolean>();
   return {
@@ -105,7 +105,7 @@ function remembering({ covers }: Grants): Grants {
   };
 }
 
-/** Every condition by its name on the wire. */
+/** The conditions by their names on the wire. */
 const RULES: Readonly<Record<string, Rule>> = {
   kind: oneOf("kind"),
   method: METHOD,
@@ -172,14 +172,14 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 const SCHEMAS = Object.entries(RULES).map(([name, { schema }]) => [name, schema] as const);
 
-/** The schema of a filter; closed. */
+/** The schema of a filter; unknown members are refused. */
 export const FILTER_SCHEMA: JsonSchema = {
   type: "object",
   properties: Object.fromEntries(SCHEMAS),
   additionalProperties: false,
 };
 
-/** Tells whether a member is a condition. */
+/** True if a condition has this name. */
 export function isFilterName(name: string): boolean {
   return Object.hasOwn(RULES, name);
 }
@@ -197,7 +197,7 @@ export function compileFilter(filter: JsonRecord): Filter {
   return { listed, meets: (entry, asker) => conditions.every((holds) => holds(entry, asker)) };
 }
 
-/** Letter case does not count. */
+/** Compares case-insensitively. */
 function oneOf(facet: ListedFacet): Rule {
   return { schema: TEXTS, facet };
 }
@@ -220,7 +220,7 @@ function numberOf(
   };
 }
 
-/** A list, or a text with commas; other texts stand for themselves. */
+/** Reads a list, or splits a text at commas; any other value becomes its text. */
 export function readList(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
   return list.map((item) => String(item).trim()).filter((item) => item !== "");

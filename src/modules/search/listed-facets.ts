@@ -1,6 +1,6 @@
 /**
- * The facets whose values are the same whoever asks, and however often: they are listed when an index
- * is built. Those that are the same under two names are listed once.
+ * Facets with values that do not depend on the caller or the time: they are listed when an index is built. Facets with
+ * two names are listed once.
  */
 import { isRecord, listIn } from "../../base/json-value.ts";
 import type { Caller } from "../../dispatch/caller/caller.ts";
@@ -13,7 +13,7 @@ export type ListedFacet =
   | ("name" | "agent_id" | "principal" | "owner_id" | "geography" | "org_domain")
   | "governance_zone";
 
-/** Reads the values of a facet; undefined is none. */
+/** Returns the values of a facet; undefined ones are skipped. */
 type FacetValues = (entry: SearchEntry) => readonly (string | undefined)[];
 
 const VALUES: Readonly<Record<ListedFacet, FacetValues>> = {
@@ -55,20 +55,20 @@ function memberTexts({ facets }: SearchEntry, name: string): readonly string[] {
 const MEMBERS = ["capabilities", "skills", "modalities", "tools"] as const;
 const MAX_TAGS = 256;
 
-/** The names in its document, in order; none for nobody. */
+/** Returns the tags of an agent's document, in order; empty without an agent. */
 export function agentTags(agent: AgentDocument | undefined): readonly string[] {
   if (agent === undefined) return [];
   const { document } = agent;
   return MEMBERS.flatMap((member) => namesIn(document[member])).slice(0, MAX_TAGS);
 }
 
-/** The methods that its document says it works with; none for nobody. */
+/** Returns the methods that an agent's document requires; empty without an agent. */
 export function methodsOf(agent: AgentDocument | undefined): readonly string[] {
   const requires = agent?.document["requires"];
   return isRecord(requires) ? namesIn(requires["methods"]).slice(0, MAX_TAGS) : [];
 }
 
-/** Texts, and of objects their name and tags. */
+/** Returns the texts of a list, and the name, id and tags of its objects. */
 function namesIn(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown) => {
@@ -80,8 +80,8 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 /**
- * The zones a request is bound to: the certificate's, else the caller's own and those that it
- * accepts. A zone that the request names narrows them, and binds a caller that has none.
+ * Returns the zones that a request is bound to: the certificate's, else the caller's own and those it accepts. A zone
+ * named by the request narrows them, and binds a caller without any.
  */
 export function boundZones(
   { document }: Pick<Caller, "document">,
@@ -95,7 +95,7 @@ export function boundZones(
   return new Set(own.filter((zone) => zone === named));
 }
 
-/** The zones that an agent belongs to or accepts callers from. */
+/** Returns the zones that an agent belongs to or accepts callers from. */
 function zonesOf(agent: AgentDocument | undefined): readonly string[] {
   if (agent === undefined) return [];
   const { governanceZone, document } = agent;
@@ -104,7 +104,7 @@ function zonesOf(agent: AgentDocument | undefined): readonly string[] {
   return [governanceZone, ...others].filter((zone): zone is string => typeof zone === "string");
 }
 
-/** Tells whether an agent may be shown to a request that is bound to these zones. */
+/** True if an agent may be shown to a request bound to these zones. */
 export function isInZones(agent: AgentDocument, zones: ReadonlySet<string> | undefined): boolean {
   if (zones === undefined) return true;
   const own = zonesOf(agent);

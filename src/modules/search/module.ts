@@ -1,6 +1,6 @@
 /**
- * The module that finds things: QUERY, and DISCOVER by criteria, over indexes of what
- * this deployment serves; and SUMMARIZE.   AGTP "QUERY", "DISCOVER", "SUMMARIZE"
+ * The search module: QUERY, and DISCOVER by criteria, over indexes of this deployment; and SUMMARIZE.   AGTP "QUERY",
+ * "DISCOVER", "SUMMARIZE"
  */
 
 import { mapPaced, type Paced } from "../../base/paced.ts";
@@ -23,7 +23,7 @@ import { Search, type Surface } from "./search.ts";
 import { createSourcePlaces } from "./summarize/source-reference.ts";
 import { summarizeMethod } from "./summarize/summarize.ts";
 
-/** The indexes are built once the deployment is served, and nobody waits for it any more. */
+/** Indexes are built after the deployment is served, so that its start does not wait for them. */
 export const searchModule: Module<SearchSections> = {
   name: "search",
   takes: { agents: true, policies: true, server: true },
@@ -46,23 +46,20 @@ export const searchModule: Module<SearchSections> = {
     return {
       routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
       criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
-      // A server that has stopped indexes nothing more; whoever searches hears of anything else.
+      // Indexing stops with the server; any other failure is reported to the next search.
       warmUp: () => void search.prepare().catch(() => undefined),
     };
   },
 };
 
-/** Generates the validator of filters too, so that the first who asks does not wait for that. */
+/** Also generates the filter's validator, so that the first search does not wait for it. */
 function* preparingSurface(context: SearchContext, filter: CompiledSchema): Paced<Surface> {
   filter.check({}, true);
   yield;
   return yield* creatingSurface(context);
 }
 
-/**
- * The entries that can be found, policy permitting: what it refuses or sends elsewhere is not
- * named.
- */
+/** Collects the entries that the method policy permits; refused or redirected pairs are left out. */
 function* creatingSurface(context: SearchContext): Paced<Surface> {
   const { directory, apis } = context.deployment();
   const endpoints = yield* filteringReachable(context);
@@ -97,8 +94,8 @@ function* filteringReachable({
 }
 
 /**
- * A source that has nothing for delegated work: an agent's own things are shown to the agent
- * itself, and to nobody who has it act.   AGTP "QUERY", "DELEGATE"
+ * Hides a source from delegated work: an agent's own data is shown to that agent, and not to those that delegate to
+ * it.   AGTP "QUERY", "DELEGATE"
  */
 function firstHand(source: QuerySource): QuerySource {
   return {

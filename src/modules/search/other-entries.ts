@@ -1,7 +1,6 @@
 /**
- * Agents, recipes and HTTP APIs as things that can be found. A recipe is a pair that is not
- * registered, and that a contract can be had for; one without a pattern matches nothing and is not
- * shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
+ * Agents, recipes and HTTP APIs as searchable entries. A recipe is an unregistered pair for which a contract can be
+ * made; one without a pattern matches nothing and is not shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
  */
 
 import { given } from "../../base/json-value.ts";
@@ -15,10 +14,10 @@ import type { SearchContext } from "./config.ts";
 import type { Asker, SearchEntry, SearchField } from "./entry.ts";
 import { agentTags, isInZones, methodsOf } from "./listed-facets.ts";
 
-/** Of two that answer equally well, the more trusted one comes first. */
+/** Orders otherwise equal agents by trust tier. */
 const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
 
-/** The entry of an agent. */
+/** Builds the entry of an agent. */
 export function agentEntry(context: SearchContext, agent: AgentDocument): SearchEntry {
   const { state } = context;
   const { agentId, document } = agent;
@@ -26,7 +25,7 @@ export function agentEntry(context: SearchContext, agent: AgentDocument): Search
   return {
     kind: "agent",
     id: agentId,
-    // Read once, by the index.
+    // A getter, since the index reads it only once.
     get texts() {
       return textsOf(agent);
     },
@@ -52,7 +51,7 @@ function textsOf(agent: AgentDocument): SearchEntry["texts"] {
   };
 }
 
-/** The words about an agent, with the request that tells more. */
+/** Summarizes an agent, with the request that returns more. */
 function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   const { agentId, trustWarning, ownerId, governanceZone } = agent;
   return {
@@ -88,10 +87,10 @@ function skillDescriptions(skills: unknown): readonly string[] {
   );
 }
 
-/** The scope that negotiating at the gate takes.   AGTP-API §10.1.1 */
+/** The scope required to negotiate at the gate.   AGTP-API §10.1.1 */
 const NEGOTIATE = "rcns:negotiate";
 
-/** The entry of a recipe, if it matches anything that may be asked for. */
+/** Builds the entry of a recipe; empty if no allowed request can match it. */
 export function recipeEntry(context: SearchContext, recipe: Recipe): readonly SearchEntry[] {
   const { pattern, semantic, description, name, version } = recipe;
   if (pattern === undefined || !context.methodPolicy.isAllowed(pattern.methodExact)) return [];
@@ -136,7 +135,7 @@ export function recipeEntry(context: SearchContext, recipe: Recipe): readonly Se
   ];
 }
 
-/** The way in which this caller can come by a contract. */
+/** Lists the ways in which this caller can get a contract. */
 function waysOf({ deployment }: SearchContext, { caller }: Asker): readonly string[] {
   if (caller.agentId === undefined) return [];
   const { features } = deployment();
@@ -159,7 +158,7 @@ function recipeInWords(
   return `Recipe ${name} ${version}, for ${method} ${path}: ${description}${needs} ${how}`;
 }
 
-/** The entry of an API. */
+/** Builds the entry of an API. */
 export function apiEntry(api: ApiEntry): SearchEntry {
   const { name, description = "", base_url: baseUrl = "" } = api;
   return {
@@ -177,7 +176,7 @@ function apiInWords(name: string, description: string, baseUrl: string): string 
   return [`HTTP API ${name}`, description, baseUrl].filter((part) => part !== "").join(": ");
 }
 
-/** Of one text, and of all texts that one question looks into. */
+/** Maximal searched characters of one text, and of all live texts of a question. */
 const MAX_SEARCHED_LENGTH = 400;
 const MAX_SEARCHED_IN_ALL = 262_144;
 const MAX_TOLD_LENGTH = 2000;
@@ -188,14 +187,14 @@ interface LiveAnswer {
   readonly entries: readonly QueryEntry[];
 }
 
-/** The newest entries of each source; they were made for their caller, who may see them. */
+/** Builds entries from the newest items of each live source, which returned them for this caller only. */
 export function liveEntries(answers: readonly LiveAnswer[]): readonly SearchEntry[] {
   const shown = answers.map(({ source, entries }) => ({
     source,
     entries: entries.slice(0, MAX_SOURCE_ENTRIES),
   }));
   const count = shown.reduce((sum, { entries }) => sum + entries.length, 0);
-  // Where there is much, less of each is searched, and not some of them not at all.
+  // With many entries, less of each is searched instead of leaving some out.
   const length = Math.min(
     MAX_SEARCHED_LENGTH,
     Math.floor(MAX_SEARCHED_IN_ALL / FIELDS.length / count),
@@ -226,7 +225,7 @@ function sentence(source: string, texts: readonly unknown[]): string {
   return `In ${source}: ${told.slice(0, MAX_TOLD_LENGTH)}`;
 }
 
-/** The texts, numbers and flags within a value, in their order, as far as there is room. */
+/** Concatenates the scalars within a value, in order, up to a length. */
 function textOf(value: unknown, room: number): string {
   let text = "";
   const take = (one: unknown): void => {

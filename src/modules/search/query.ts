@@ -1,7 +1,7 @@
 /**
- * QUERY on "/": what this server knows, by intent. Results are ranked, each with its source, the
- * confidence that it is what was asked for, and all it takes to use it. 422 without an intent, or
- * for parameters that mean nothing; nothing found is a 200 with no results.   AGTP "QUERY"
+ * QUERY on "/": searches this server's data by intent. Results are ranked, each with its source, its confidence, and
+ * everything needed to use it. 422 without an intent, or for invalid parameters; no match is a 200 without results.
+ * AGTP "QUERY"
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Drive } from "../../base/paced.ts";
@@ -30,7 +30,7 @@ import {
 } from "./question.ts";
 import type { Findings, Search, SearchRequest } from "./search.ts";
 
-/** The parts that answering a question takes. */
+/** Dependencies of search methods. */
 export interface SearchTools {
   readonly search: Search;
   readonly work: TaskQueue;
@@ -45,7 +45,7 @@ const NAMES = {
   maxItems: 64,
 };
 
-/** Parameters of QUERY: the draft's, and `query` and `limit` as others call them. */
+/** Parameters of QUERY: the draft's, and `query` and `limit` as aliases. */
 const QUERY_SCHEMA: JsonSchema = {
   type: "object",
   anyOf: [{ required: ["intent"] }, { required: ["query"] }],
@@ -70,7 +70,7 @@ export function queryMethod(options: SearchTools): FloorMethod {
   };
 }
 
-/** The results of a question, as many as fit into one answer. */
+/** The results that fit into one answer. */
 interface Answer<Result> {
   readonly kind: "answer";
   readonly findings: Findings;
@@ -78,7 +78,7 @@ interface Answer<Result> {
   readonly hasMore: boolean;
 }
 
-/** Answers what a request asks, in turns with others; 422 for a malformed question, 429 without room. */
+/** Answers a search in paced steps; 422 for a malformed question, 429 without room in the queue. */
 export async function answerQuestion<Result>(
   { search, work, filter }: SearchTools,
   asked: Asked,
@@ -158,7 +158,7 @@ function queryResult(
   };
 }
 
-/** An entry that can be called is named by its pair. */
+/** Returns the pair of a callable entry. */
 function pairOf({ kind, facets: { method, path } }: SearchEntry) {
   if (kind !== "endpoint" || method === undefined || path === undefined) return {};
   return { method, path };

@@ -1,6 +1,6 @@
 /**
- * A question: an intent in words, or an object whose texts are the words and whose members may
- * be conditions. Everything is bounded; what goes beyond is a 422, with the place it stands at.
+ * A question: an intent in words, or an object whose texts are the words and whose members may be conditions. Sizes
+ * are bounded; an excess is a 422 that names its place.
  * AGTP "QUERY" intent, "DISCOVER" criteria
  */
 
@@ -16,19 +16,19 @@ import { wordsOf } from "./words.ts";
 
 export interface Question {
   readonly kind: "question";
-  /** Undefined: everything, in the order that it stands in. */
+  /** Undefined for every entry, in index order. */
   readonly words: readonly string[] | undefined;
   /** Valid by the filter's schema. */
   readonly filter: JsonRecord;
 }
 
-/** Why it cannot be answered. */
+/** A question that cannot be answered, with its violations. */
 interface QuestionFault {
   readonly kind: "fault";
   readonly violations: readonly SchemaViolation[];
 }
 
-/** The parameter that asks, under the name that it was sent with. */
+/** The parameter with the question, by the name that the request used. */
 export interface Asked {
   readonly name: string;
   readonly value: unknown;
@@ -37,13 +37,13 @@ export interface Asked {
 
 /** Longest text of a question, in code points as schemas count them. */
 export const MAX_QUESTION_LENGTH = 1024;
-/** Further words are not looked at. */
+/** Further words are ignored. */
 const MAX_WORDS = 32;
 const MAX_DEPTH = 8;
 const MAX_TEXTS = 128;
 const EVERYTHING = "*";
 
-/** Reads the intent or the criteria of a request whose input is valid by its method's schema. */
+/** Reads the intent or criteria from an input that is valid by its method's schema. */
 export function readQuestion(
   { name, value, filter }: Asked,
   checkFilter: CompiledSchema,
@@ -78,7 +78,7 @@ function withoutConditions(value: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !isFilterName(name)));
 }
 
-/** The texts, numbers and flags within, in their order; undefined: there are too many. */
+/** Concatenates the scalars of a value in order; undefined if there are too many. */
 function textOf(value: unknown): string | undefined {
   const texts: string[] = [];
   const pending: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
@@ -97,7 +97,7 @@ function textOf(value: unknown): string | undefined {
   return texts.join(" ");
 }
 
-/** Schema of what is asked: an intent, or criteria. */
+/** The schema of an intent or criteria. */
 export const QUESTION_SCHEMA: JsonSchema = {
   type: ["string", "object"],
   minLength: 1,
@@ -105,34 +105,34 @@ export const QUESTION_SCHEMA: JsonSchema = {
   minProperties: 1,
 };
 
-/** Schema of how many results are asked for. */
+/** The schema of the requested number of results. */
 export const COUNT_SCHEMA: JsonSchema = { type: "integer", minimum: 1 };
 
-/** Most results of one answer. */
+/** Maximal number of results in an answer. */
 const MAX_RESULTS = 100;
-/** Results of an answer to a request that does not say how many. */
+/** Default number of results. */
 const USUAL_RESULTS = 10;
-/** Octets of results in one answer, as JSON. */
+/** Maximal octets of an answer's results as JSON. */
 const MAX_ANSWER_LENGTH = 524_288;
 
-/** The names of a list, if there are any; case does not count. */
+/** Returns the names in a list, as written; undefined if there are none. */
 export function readNames(value: unknown): readonly string[] | undefined {
   const names = value === undefined ? [] : readList(value);
   return names.length === 0 ? undefined : names;
 }
 
-/** Asking for more than there may be is asking for as many as there may be. */
+/** Limits the requested number of results to the maximum. */
 export function readMaxResults(value: unknown): number {
   return typeof value === "number" ? Math.min(value, MAX_RESULTS) : USUAL_RESULTS;
 }
 
-/** The caller, and its zone.   AGTP "Zones" */
+/** Returns the caller and its zones.   AGTP "Zones" */
 export function readAsker(exchange: ExchangeView): Asker {
   const { caller, peer } = exchange;
   return { caller, peer, zones: boundZones(caller, peer, exchange.header("agtp-zone-id")) };
 }
 
-/** As many results as fit into one answer, from the first; the first one always does. */
+/** Returns the first results that fit into an answer, at least one. */
 export function* fitResults<I, T>(
   items: readonly I[],
   show: (item: I, index: number) => T,

@@ -1,8 +1,6 @@
 /**
- * The scores of a question's words in an index: for each entry, how much of the question it
- * answers. Words themselves are always looked up; synonyms, beginnings and slips as far as the work
- * for one question goes, which is the same however the question is worded and whatever the index
- * has.
+ * Scores the entries of an index for a question's words. The words themselves are always looked up; synonyms, longer
+ * words and typos only within a work budget, which depends neither on the wording nor on the size of the index.
  */
 import type { Paced } from "../../base/paced.ts";
 import {
@@ -15,48 +13,48 @@ import {
 } from "./confidence.ts";
 import { fieldWeight, type SearchIndex } from "./search-index.ts";
 
-/** The work that one question may make; each index shares it. */
+/** The remaining work of one question, shared by its indexes. */
 interface SearchWork {
-  /** Rows of words that are not in the question themselves. */
+  /** Rows of words that are not themselves in the question. */
   inexactRows: number;
-  /** Known words that unknown ones are compared with. */
+  /** Comparisons of unknown words with known ones. */
   comparisons: number;
 }
 
-/** The work that a question may cost, beside the rows of its own words. */
+/** The work budget of a question, beyond the rows of its own words. */
 export function questionWork(): SearchWork {
   return { inexactRows: 150_000, comparisons: 6_000 };
 }
 
-/** A synonym beside the word itself makes nothing a better answer. */
+/** Low, since a synonym in addition to the word itself does not make a better match. */
 const INEXACT_BOOST = 0.05;
-/** A longer word is a worse answer the longer it is. */
+/** The boost falls with the number of additional characters. */
 const LONGER_BOOST = 0.375;
 const MIN_FUZZY_LENGTH = 4;
 const LONG_WORD_LENGTH = 8;
 const MAX_SLIPS = 32;
-/** Longer words of one that they begin with, and of all that a question has together. */
+/** Maximal longer words per word of the question, and for a question as a whole. */
 const MAX_LONGER = 256;
 const MAX_LONGER_TOGETHER = 2048;
-/** Rows between two points where others may have their turn; a word is as much work as some rows. */
+/** Rows between two pauses; a word costs as much as some rows. */
 const STEP = 4096;
 const ROWS_OF_WORD = 16;
 
-/** A word of the index, as what it is taken for. */
+/** A word of the index that a question's word may stand for. */
 interface Meaning {
   readonly word: number;
   readonly likeness: number;
   readonly boost: number;
 }
 
-/** Adds up what the words find. */
+/** Scores the words of a question. */
 export function* scoringWords(
   index: SearchIndex,
   words: readonly QuestionWord[],
   work: SearchWork,
 ): Paced<Scores> {
   const scores = new Scores(index);
-  // The order must not matter: what tells most comes first.
+  // Sorted, so that the order in the question does not matter; the heaviest first.
   const sorted = words.toSorted(
     (one, other) => other.weight - one.weight || (one.word < other.word ? -1 : 1),
   );
@@ -74,7 +72,7 @@ export function* scoringWords(
   return scores;
 }
 
-/** The words that a word may stand for beside itself, the most likely first. */
+/** Returns the other words that a word may stand for, the most likely first. */
 function meaningsOf(
   { vocabulary }: SearchIndex,
   { word, synonyms }: QuestionWord,
@@ -109,23 +107,23 @@ function meaningsOf(
   return meanings;
 }
 
-/** The scores of the words, by the number of the entry, in arrays: a question may find all of them. */
+/** Scores by entry number, in arrays, since a question may match every entry. */
 export class Scores {
   readonly #found: Uint32Array;
   #foundCount = 0;
   readonly #index: SearchIndex;
   readonly #answered: Float64Array;
   readonly #scores: Float64Array;
-  /** The number of the question's words that an entry has something of. */
+  /** The number of the question's words that an entry matches. */
   readonly #wordCounts: Uint16Array;
-  /** The best that the present word was found as. */
+  /** The best match of the current word in each entry. */
   readonly #best: Float64Array;
-  /** The word that it was. */
+  /** The word that `#best` is for. */
   readonly #bestOf: Uint16Array;
   #place = 0;
   #weight = 0;
   #total = 0;
-  /** Done since others had their turn. */
+  /** Work since the last pause. */
   #done = 0;
 
   constructor(index: SearchIndex) {
@@ -139,12 +137,12 @@ export class Scores {
     this.#bestOf = new Uint16Array(length);
   }
 
-  /** The entries that have any of the words. */
+  /** The entries that match any of the words. */
   get found(): Uint32Array {
     return this.#found.subarray(0, this.#foundCount);
   }
 
-  /** The next word of the question. */
+  /** Begins the next word of the question. */
   begin(weight: number): void {
     this.#place += 1;
     this.#weight = weight;
@@ -152,8 +150,8 @@ export class Scores {
   }
 
   /**
-   * Adds what words of the index are worth to the entries that have them. A word that has more rows
-   * than are left is passed over; answers how many are left.
+   * Adds the worth of index words to the entries that contain them. Skips a word with more rows than the allowance;
+   * returns the remaining allowance.
    */
   *add(meanings: readonly Meaning[], allowance: number): Paced<number> {
     const { postings, entries } = this.#index;
@@ -203,7 +201,7 @@ export class Scores {
     }
   }
 
-  /** In thousandths. */
+  /** Returns the confidence in thousandths. */
   confidenceOf(entry: number): number {
     if (this.#total === 0) return 0;
     return Math.round(((this.#answered[entry] ?? 0) / this.#total) * CONFIDENCE_STEPS);
@@ -211,7 +209,7 @@ export class Scores {
 
   scoreOf(entry: number): number {
     const prominence = this.#index.prominences[entry] ?? 1;
-    // Sums of the same numbers in another order differ in their last digits.
+    // Rounded, since sums of the same numbers in another order differ in their last digits.
     const score = (this.#scores[entry] ?? 0) * (this.#wordCounts[entry] ?? 0) * prominence;
     return Math.round(score * 1e6) / 1e6;
   }

@@ -1,7 +1,6 @@
 /**
- * An index over entries: which of them have the words of a question, and how much of it each
- * answers. It is built step by step and never changes afterwards. What is found does not depend on
- * the order in which entries or words come.
+ * An index over entries: finds those with the words of a question and scores them. It is built in steps and immutable
+ * afterwards. Results do not depend on the order of entries or words.
  */
 import { addUnder } from "../../base/listed.ts";
 import { type Paced, sortPaced } from "../../base/paced.ts";
@@ -13,7 +12,7 @@ import { wordsOf } from "./words.ts";
 
 const FIELDS = Object.keys(SEARCH_FIELDS) as readonly SearchField[];
 
-/** BM25+, against what is usual for a field: an entry's share does not depend on the other entries. */
+/** BM25+ with fixed typical field lengths, so that an entry's score does not depend on the other entries. */
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.7;
 const PRESENCE = 0.5;
@@ -22,7 +21,7 @@ const USUAL_LENGTHS: Readonly<Record<SearchField, number>> = {
   ...{ tags: 8, members: 8, details: 24, meaning: 10 },
 };
 
-/** By the bits of the fields, the most that finding a word there counts. */
+/** The highest field weight for each set of fields, as a bit mask. */
 const FIELD_WEIGHTS: Float64Array = Float64Array.from({ length: 1 << FIELDS.length }, (_, bits) =>
   FIELDS.reduce(
     (most, field, at) => ((bits >> at) & 1 ? Math.max(most, SEARCH_FIELDS[field].weight) : most),
@@ -30,7 +29,7 @@ const FIELD_WEIGHTS: Float64Array = Float64Array.from({ length: 1 << FIELDS.leng
   ),
 );
 
-/** The weights of an entry's words. */
+/** The weights of one word in an entry. */
 interface WordWorth {
   fields: number;
   impact: number;
@@ -44,15 +43,15 @@ export interface SearchIndex {
   /** The words of the entries' methods. */
   readonly methods: ReadonlySet<string>;
   readonly namespaces: ReadonlySet<string>;
-  /** By the numbers of the entries. */
+  /** Prominence by entry number. */
   readonly prominences: Float64Array;
-  /** The numbers of the entries, the most prominent first. */
+  /** Entry numbers, most prominent first. */
   readonly byProminence: Uint32Array;
-  /** By the numbers of the entries, their places in the order of their names. */
+  /** Rank in the order of names, by entry number. */
   readonly places: Uint32Array;
 }
 
-/** Builds an index, an entry a step. */
+/** Builds an index, one entry per step. */
 export function* buildingIndex(entries: readonly SearchEntry[]): Paced<SearchIndex> {
   const vocabulary = new Vocabulary();
   const builder = new PostingsBuilder();
@@ -82,13 +81,13 @@ export function* buildingIndex(entries: readonly SearchEntry[]): Paced<SearchInd
   };
 }
 
-/** The number of entries with this very word; 0 for one that is not known. */
+/** The number of entries with exactly this word; 0 if it is unknown. */
 export function frequencyOf({ vocabulary, postings }: SearchIndex, word: string): number {
   const number = vocabulary.numberOf(word);
   return number === undefined ? 0 : postings.startOf(number + 1) - postings.startOf(number);
 }
 
-/** The share of the confidence that a word in fields has. */
+/** The share of confidence of a word found in these fields. */
 export function fieldWeight(fields: number): number {
   return FIELD_WEIGHTS[fields] ?? 0;
 }
@@ -121,7 +120,7 @@ function impactOf(field: SearchField, count: number, length: number): number {
   return SEARCH_FIELDS[field].boost * (PRESENCE + frequency);
 }
 
-/** Equals stay in their order. */
+/** Equal entries keep their order. */
 function orderByProminence(prominences: Float64Array): Uint32Array {
   const groups = new Map<number, number[]>();
   for (const [number, prominence] of prominences.entries()) addUnder(groups, prominence, number);
@@ -139,7 +138,7 @@ function* orderingByName(entries: readonly SearchEntry[]): Paced<Uint32Array> {
   return places;
 }
 
-/** Entries by facet and value; letter case does not count. */
+/** Entries by facet and value, case-insensitively. */
 class FacetIndex {
   readonly #entries = new SpreadMap<number[]>();
 
@@ -157,7 +156,7 @@ class FacetIndex {
     else if (numbers.at(-1) !== number) numbers.push(number);
   }
 
-  /** The numbers of the entries that have the value, in their order. */
+  /** Returns the numbers of the entries with a value, in order. */
   having(facet: string, value: string): readonly number[] {
     return this.#entries.get(keyOf(facet, value)) ?? [];
   }
@@ -167,21 +166,21 @@ function keyOf(facet: string, value: string): string {
   return `${facet} ${value.toLowerCase()}`;
 }
 
-/** The rows of a part: growing adds one, and copies none. */
+/** Rows per part: growing adds a part, and copies nothing. */
 const PART_ROWS = 8192;
 
-/** Rows by word, once they are complete. */
+/** The completed rows, sorted by word. */
 interface Postings {
-  /** The rows of a word are those from here to before the next one's. */
+  /** The first row of a word; its rows end before those of the next. */
   startOf(word: number): number;
   readonly entries: Uint32Array;
-  /** One bit a field. */
+  /** A bit mask of the fields. */
   readonly fields: Uint8Array;
-  /** The part of the score that it adds. */
+  /** The row's share of the score. */
   readonly impacts: Float32Array;
 }
 
-/** Some rows, in the order in which they came. */
+/** A block of rows in the order of insertion. */
 class Part {
   readonly words = new Uint32Array(PART_ROWS);
   readonly entries = new Uint32Array(PART_ROWS);
@@ -190,7 +189,7 @@ class Part {
   count = 0;
 }
 
-/** Takes rows in any order. */
+/** Collects rows in any order. */
 class PostingsBuilder {
   #last = new Part();
   readonly #parts: Part[] = [this.#last];
@@ -210,7 +209,7 @@ class PostingsBuilder {
     this.#count += 1;
   }
 
-  /** Sorts the rows by word; of one word they stay in their order. */
+  /** Sorts the rows by word; the rows of one word keep their order. */
   *complete(wordCount: number): Paced<Postings> {
     const starts = new Uint32Array(wordCount + 1);
     for (const { words, count } of this.#parts) {

@@ -1,7 +1,7 @@
 /**
- * Looks through everything that a caller may find: endpoints, agents, recipes and APIs in indexes
- * that are built from the start on, and live sources, which are asked for this caller alone. What a
- * caller may not see leaves no trace in what it is shown.   AGTP "QUERY", "DISCOVER"
+ * Searches everything that a caller may find: endpoints, agents, recipes and APIs in indexes that are built at the
+ * start, and live sources, which are queried for this caller only. Entries that a caller may not see do not affect its
+ * results.   AGTP "QUERY", "DISCOVER"
  */
 import type { Drive, Paced } from "../../base/paced.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
@@ -16,43 +16,43 @@ import { questionWork, scoringWords } from "./scores.ts";
 import { buildingIndex, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
 
-/** The entries that are the same for every caller, up to what it may see of them. */
+/** The entries that exist for every caller, whose visibility may differ. */
 export interface Surface {
-  /** The entries that anybody who may ask is shown: their words weigh the words of questions. */
+  /** Entries visible to every caller; the word weights come from these. */
   readonly open: readonly SearchEntry[];
-  /** The entries that are not shown to everybody. */
+  /** Entries with restricted visibility. */
   readonly disclosed: readonly SearchEntry[];
 }
 
 interface SearchOptions {
   surface(): Paced<Surface>;
   sources(): readonly QuerySource[];
-  /** Drives work that nobody in particular waits for. */
+  /** Runs work that no request waits for. */
   readonly drive: Drive;
 }
 
 export interface SearchRequest {
   readonly question: Question;
-  /** Names of kinds, live sources or namespaces; undefined: everything. */
+  /** Names of kinds, live sources or namespaces; undefined for everything. */
   readonly scope: readonly string[] | undefined;
   readonly threshold: number;
   readonly maxResults: number;
-  /** Conditions beside those of the question. */
+  /** A condition in addition to the question's. */
   readonly condition?: Condition;
   readonly asksLiveSources: boolean;
 }
 
-/** The entries that were found. */
+/** The result of a search. */
 export interface Findings {
   /** Best first. */
   readonly hits: readonly Hit[];
-  /** True if more answered than were asked for. */
+  /** True if further entries matched. */
   readonly hasMore: boolean;
-  /** Kinds and sources that were looked into. */
+  /** Kinds and sources that were searched. */
   readonly searched: readonly string[];
-  /** Names in the scope that mean nothing here. */
+  /** Names in the scope that are unknown here. */
   readonly unknownScope: readonly string[];
-  /** Sources that could not answer. */
+  /** Sources that failed. */
   readonly unavailable: readonly string[];
 }
 
@@ -69,10 +69,7 @@ export class Search {
     this.#options = options;
   }
 
-  /**
-   * Gathers what there is to find, and indexes it by and by, so that others have their turn. Who asks
-   * before that is done waits for it.
-   */
+  /** Collects and indexes the entries in paced steps. A search before the end waits for it. */
   prepare(): Promise<Indexes> {
     this.#indexes ??= Promise.resolve(this.#options.drive(this.#build()));
     return this.#indexes;
@@ -115,7 +112,7 @@ interface Asking {
   readonly scope: Scope;
 }
 
-/** One more than were asked for, where there are so many. */
+/** Returns one hit more than requested, if there are so many. */
 function* answering(
   { open, disclosed }: Indexes,
   live: readonly SearchEntry[],
@@ -143,7 +140,7 @@ function* answering(
   return [...hits, ...(own === undefined ? [] : rest(own, hits, asking.scope))].slice(0, most);
 }
 
-/** The conditions on an entry, cheapest first. */
+/** Combines the conditions on an entry, cheapest first. */
 function* findingCandidates(
   index: SearchIndex,
   filter: Filter,
@@ -163,7 +160,7 @@ function* findingCandidates(
   return { index, accepts };
 }
 
-/** A caller that names a source of its own is shown what is in it, whatever words it uses. */
+/** Adds the other entries of a source that the scope names, whatever their words. */
 function rest({ index, accepts }: Candidates, found: readonly Hit[], scope: Scope): readonly Hit[] {
   const known = new Set(found.map(({ entry }) => entry));
   return index.entries
@@ -171,7 +168,7 @@ function rest({ index, accepts }: Candidates, found: readonly Hit[], scope: Scop
     .map((entry, place) => ({ entry, confidence: 0, score: -place }));
 }
 
-/** One source that fails takes nothing from what the others have. */
+/** Queries the live sources; a failing one does not affect the others. */
 async function askSources(
   sources: readonly QuerySource[],
   asker: Asker,
@@ -191,16 +188,15 @@ async function askSources(
   return { live: liveEntries(answered), unavailable };
 }
 
-/** A smaller index is searched in no time. */
+/** Number of entries below which an index needs no warm-up. */
 const LARGE = 2000;
 const QUESTIONS = 24;
 const WORDS = 6;
 const MOST = 10;
 
 /**
- * Asks a large index some questions before anybody else does: code that has run is several times as
- * quick as code that has not, and the first who asks should not pay for that. Questions in the
- * words of the entries themselves, as they are, begun and misspelt.
+ * Warms up a large index with some searches: code that has run is several times as fast as new code, and the first
+ * caller should not pay for that. The questions are words of entries, whole, as prefixes and misspelt.
  */
 export function* warmingUp(index: SearchIndex): Paced<void> {
   const { entries } = index;
@@ -219,21 +215,21 @@ function changed(word: string, how: number): string {
   return how === 1 ? word.slice(0, 3) : `${word.slice(0, 2)}${word.slice(3)}`;
 }
 
-/** The kinds that every server has. */
+/** The kinds of every server. */
 const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
 
 interface Scope {
   readonly unknown: readonly string[];
-  /** Tells whether a kind or source is looked into at all. */
+  /** True if a kind or source is searched. */
   includes(kind: string): boolean;
-  /** Tells whether it was asked for by its own name. */
+  /** True if the scope has the kind's own name. */
   names(kind: string): boolean;
   admits(entry: SearchEntry): boolean;
 }
 
 /**
- * Reads the names of a scope: kinds of entries, live sources and namespaces; undefined is everything. A name that
- * means nothing here is no fault, and is said to mean nothing.   AGTP "QUERY" scope
+ * Reads a scope of kinds, live sources and namespaces; undefined is everything. An unknown name is no fault, but is
+ * reported.   AGTP "QUERY" scope
  */
 function readScope(
   named: readonly string[] | undefined,
@@ -261,15 +257,12 @@ function readScope(
   };
 }
 
-/** One or many: "agent" and "agents" are the same place. */
+/** Singular and plural name the same kind. */
 function isNameOf(kind: string, name: string): boolean {
   return name === kind || name === `${kind}s` || kind === `${name}s`;
 }
 
-/**
- * Selects the entries that meet all conditions whose values an index has listed: it counts for each
- * the conditions that it meets, one after the other.
- */
+/** Selects the entries that meet every condition on listed facets, by counting the conditions that each meets. */
 function* selectingListed(
   { entries, facets }: SearchIndex,
   conditions: readonly ListedCondition[],

@@ -1,7 +1,6 @@
 /**
- * The distinct words of an index, and which of them begin with a word or are a likely slip of it. Both
- * are looked up, never searched for: what they cost depends on what is asked, and hardly on how many
- * words there are.
+ * The distinct words of an index, with look-ups of longer words and likely typos. Their cost depends on the query, and
+ * hardly on the number of words.
  */
 
 import { firstIndex } from "../../base/first-index.ts";
@@ -9,17 +8,17 @@ import { addUnder } from "../../base/listed.ts";
 import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 
-/** Words with one beginning that are looked at, as a multiple of those that are wanted. */
+/** Longer words to consider, as a multiple of the wanted number. */
 const LOOKED_AT = 4;
 const STEP = 512;
-/** After every character of a word. */
+/** Sorts after every character of a word. */
 const LAST = "\uffff";
 
-/** Words by number, in the order in which they came. */
+/** Words by number, in the order of insertion. */
 export class Vocabulary {
   readonly words: string[] = [];
   readonly #numbers = new SpreadMap<number>();
-  /** All words in their order, once it is complete, and by it their numbers and lengths. */
+  /** The words in sorted order once complete, with their numbers and lengths. */
   #sorted: readonly string[] = [];
   #sortedNumbers = new Uint32Array();
   #sortedLengths = new Uint8Array();
@@ -29,7 +28,7 @@ export class Vocabulary {
     return this.#numbers.get(word);
   }
 
-  /** Before it is complete. */
+  /** Adds a word and returns its number; only before `complete`. */
   add(word: string): number {
     const known = this.#numbers.get(word);
     if (known !== undefined) return known;
@@ -39,7 +38,7 @@ export class Vocabulary {
     return number;
   }
 
-  /** Makes it ready to be asked for more than words themselves. */
+  /** Builds the look-ups of longer words and typos. */
   *complete(): Paced<void> {
     for (const [number, word] of this.words.entries()) {
       this.#slips.add(word, number);
@@ -55,7 +54,7 @@ export class Vocabulary {
     }
   }
 
-  /** The numbers of so many words that begin with this one and are longer, the shortest first. */
+  /** Returns the numbers of up to `most` longer words that start with this one, the shortest first. */
   longerThan(beginning: string, most: number): readonly number[] {
     const first = placeOf(this.#sorted, beginning);
     const start = this.#sorted[first] === beginning ? first + 1 : first;
@@ -65,7 +64,7 @@ export class Vocabulary {
     return places.slice(0, most).map((place) => this.#sortedNumbers[place] ?? 0);
   }
 
-  /** The numbers of words so few edits away; how many were compared is said, at most so many. */
+  /** Returns the numbers of words within the edit distance, and the number of words compared, at most `most`. */
   slipsOf(
     word: string,
     edits: 1 | 2,
@@ -75,10 +74,10 @@ export class Vocabulary {
   }
 }
 
-/** Longer words than texts are read for are not told apart by their length. */
+/** Longer words count as equally long; texts have none. */
 const MAX_LENGTH = 63;
 
-/** The places from start to end by length; those of one length stay in their order. */
+/** Orders positions by word length; equal lengths keep their order. */
 function shortestFirst(lengths: Uint8Array, start: number, end: number): readonly number[] {
   const byLength: number[][] = [];
   for (let place = start; place < end; place += 1) {
@@ -90,17 +89,17 @@ function shortestFirst(lengths: Uint8Array, start: number, end: number): readonl
   return byLength.flat();
 }
 
-/** The place of the first word that is not before this one. */
+/** Returns the position of the first word that is not smaller. */
 function placeOf(sorted: readonly string[], word: string): number {
   return firstIndex(sorted.length, (place) => (sorted[place] ?? "") >= word);
 }
 
-/** Shorter words have parts that say nothing. */
+/** Minimal word length per edit distance, since parts of shorter words match too many. */
 const MIN_LENGTH = { 1: 3, 2: 6 } as const;
-/** A large map that grows moves all that it has at once; of many each moves its own. */
+/** Number of maps: growing one rehashes only its own entries, and a single large map everything at once. */
 const MAPS = 61;
 
-/** Words by their parts. */
+/** Finds likely typos by the unchanged parts of words. */
 export class SlipIndex {
   readonly #maps = Array.from({ length: MAPS }, () => new Map<number, number[]>());
 
@@ -117,7 +116,7 @@ export class SlipIndex {
     }
   }
 
-  /** The numbers of the words that are within so many edits; at most `most` are compared. */
+  /** Returns the numbers of words within the edit distance; compares at most `most`. */
   find(
     word: string,
     edits: 1 | 2,
@@ -142,7 +141,7 @@ export class SlipIndex {
   }
 }
 
-/** The keys of the parts that a word within so many edits may have unchanged. */
+/** Yields the keys of parts that a word within this edit distance may have unchanged. */
 function* keysNear(word: string, edits: 1 | 2): Generator<number> {
   for (let length = word.length - edits; length <= word.length + edits; length += 1) {
     if (length < MIN_LENGTH[edits]) continue;
@@ -158,7 +157,7 @@ function* keysNear(word: string, edits: 1 | 2): Generator<number> {
   }
 }
 
-/** Parts are as long as one another, but for the rest of the division. */
+/** Returns the start of a part; parts are equally long, except for rounding. */
 function startOf(part: number, length: number, edits: number): number {
   return Math.floor((part * length) / (edits + 1));
 }
@@ -169,7 +168,7 @@ interface Slot {
   readonly edits: number;
 }
 
-/** Different parts may have one key: what has it is compared letter by letter anyway. */
+/** Hashes a part; a collision is harmless, since candidates are compared letter by letter. */
 function keyOf(word: string, start: number, end: number, { length, part, edits }: Slot): number {
   let key = (length * 3 + part) * 3 + edits;
   for (let at = start; at < end; at += 1) {
@@ -179,12 +178,12 @@ function keyOf(word: string, start: number, end: number, { length, part, edits }
   return key | 0;
 }
 
-/** Tells whether so many insertions, deletions and substitutions turn one word into the other. */
+/** True if the words are within this edit distance of insertions, deletions and substitutions. */
 export function isWithinEdits(one: string, other: string, edits: number): boolean {
   return isRestWithin(one, 0, other, 0, edits);
 }
 
-/** Equal letters are passed over first, so that each of the few branches is short. */
+/** Skips equal letters first, so that each of the few branches is short. */
 function isRestWithin(one: string, i: number, other: string, j: number, edits: number): boolean {
   let at = i;
   let to = j;

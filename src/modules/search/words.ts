@@ -1,18 +1,17 @@
 /**
- * From a text to the words that are compared: letters and digits of any script, folded to one
- * spelling, without the words that say nothing. Scripts that write no spaces are taken in pairs of
- * characters. No text is refused, and each costs time in proportion to its length.
+ * Converts a text to comparable words: letters and digits of any script in one spelling, without stop words. Scripts
+ * without spaces are taken in pairs of characters. No text is refused, and the time is linear in its length.
  */
 import { flatText } from "../../base/kept-text.ts";
 
-/** Longer runs of letters are compared by their beginning. */
+/** Longer words are cut to this length. */
 const MAX_WORD_LENGTH = 40;
 
 const UNSPACED =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}";
 const RUNS = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
-/** The accents of Latin, Greek and Cyrillic, once they stand apart from their letters. */
+/** Combining accents of Latin, Greek and Cyrillic letters. */
 const ACCENTS = /[\u0300-\u036f]/gu;
 const CAMEL_CASE = /(\p{Ll}|\p{N})(\p{Lu})/gu;
 
@@ -26,15 +25,15 @@ const SILENT: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Nearly all texts are no more than this, and are read much quicker. */
+/** ASCII, which nearly all texts are, is read much faster. */
 const PLAIN = /^[\0-\x7f]*$/;
 
-/** The words of a text, in order, repeated as they are. */
+/** Returns the words of a text in order, with repetitions. */
 export function wordsOf(text: string): string[] {
   return PLAIN.test(text) ? plainWordsOf(text) : anyWordsOf(text);
 }
 
-/** Splits a text that has English letters only. */
+/** Splits an ASCII text. */
 function plainWordsOf(text: string): string[] {
   const words: string[] = [];
   let start = 0;
@@ -77,7 +76,7 @@ function anyWordsOf(text: string): string[] {
   return words;
 }
 
-/** So many stems are remembered: texts have few different words. */
+/** Size of the stem cache; texts have few distinct words. */
 const MAX_STEMS = 16_384;
 const stems = new Map<string, string>();
 
@@ -90,7 +89,7 @@ function stemOf(run: string): string {
   return stemmed;
 }
 
-/** "予約する" is "予約", "約す", "する"; a single character stands for itself. */
+/** "予約する" becomes "予約", "約す", "する"; a single character stands for itself. */
 function pairsOf(run: string): string[] {
   const characters = [...run];
   if (characters.length < 2) return characters;
@@ -100,7 +99,7 @@ function pairsOf(run: string): string[] {
 const ENGLISH = /^[a-z]{4,}$/;
 const MIN_STEM_LENGTH = 3;
 
-/** Endings that are taken off one after the other, each with what stays and how long it must be. */
+/** Endings removed one after the other, each with its replacement and the minimal length that must remain. */
 const ENDINGS: readonly (readonly [ending: RegExp, left: string, minLength: number])[] = [
   [/ies$/, "y", 2],
   [/(?<=x|ch|sh|ss|z)es$/, "", 2],
@@ -116,9 +115,8 @@ const ENDINGS: readonly (readonly [ending: RegExp, left: string, minLength: numb
 const DOUBLED = /([bdgklmnprt])\1$/;
 
 /**
- * Brings the forms of an English word together: "reservations", "reserving" and "reserve" are
- * compared as "reserv". Words of other languages mostly pass unchanged, and what is done to a word
- * of a query is done to the same word of an entry.
+ * Reduces the forms of an English word to one: "reservations", "reserving" and "reserve" become "reserv". Words of
+ * other languages mostly stay unchanged, and a query and an entry are treated alike.
  */
 function stem(word: string): string {
   if (!ENGLISH.test(word)) return word;

@@ -1,7 +1,6 @@
 /**
- * Ranks sentences by their weight: the words that each shares with the others, how early its source
- * says it, and how much of the focus it is about. Everything is counted once a sentence, and
- * nothing is compared with everything else.   AGTP "SUMMARIZE"
+ * Ranks sentences by the words that each shares with the others, its position in the source, and its share of the
+ * focus. Each sentence is counted once, and none is compared with every other.   AGTP "SUMMARIZE"
  */
 
 import { firstIndex } from "../../../base/first-index.ts";
@@ -10,43 +9,43 @@ import { wordsOf } from "../words.ts";
 
 interface Sentence {
   readonly text: string;
-  /** The number of its source, from 0. */
+  /** Source number, from 0. */
   readonly source: number;
-  /** Its place in the source, from 0. */
+  /** Position in the source, from 0. */
   readonly position: number;
 }
 
-/** A sentence with what it is worth. */
+/** A sentence with its score. */
 export interface RankedSentence extends Sentence {
-  /** Its place among all sentences. */
+  /** Position among all sentences. */
   readonly index: number;
   readonly score: number;
   readonly terms: readonly number[];
 }
 
-/** The best sentences, best first. */
+/** The sentences for a summary. */
 export interface RankedSentences {
-  /** The sentences that are short enough. */
+  /** Sentences that are short enough, best first. */
   readonly fitting: readonly RankedSentence[];
-  /** The best of all, however long. */
+  /** The best sentence of any length. */
   readonly best: RankedSentence | undefined;
 }
 
-/** So many are looked at closely; a summary takes fewer. */
+/** Maximal number of candidates; a summary takes fewer. */
 const MAX_CANDIDATES = 256;
 /** Sentences between two pauses. */
 const SLICE = 128;
 const CENTRAL_SHARE = 0.8;
 const FOCUS_WEIGHT = 2;
-/** In a source of this many sentences, a word that most of them have says nothing about one. */
+/** Number of sentences from which on a word that most of them have gets no weight. */
 const MANY = 8;
 
-/** Takes sentences, and ranks them when all are there. */
+/** Collects sentences, and ranks them at the end. */
 export class Ranking {
   readonly #sentences: Sentence[] = [];
   readonly #terms: (readonly number[])[] = [];
   readonly #ids = new Map<string, number>();
-  /** By term, how many sentences have it. */
+  /** The number of sentences with each term. */
   readonly #counts: number[] = [];
   readonly #focus: ReadonlySet<number>;
   #focused = 0;
@@ -72,7 +71,7 @@ export class Ranking {
     this.#terms.push(ids);
   }
 
-  /** Yields whenever others may have their turn; `maxLength` is that of a sentence that fits. */
+  /** Ranks the sentences in paced steps; a sentence longer than `maxLength` does not fit. */
   *rank(maxLength: number): Paced<RankedSentences> {
     const weights = this.#counts.map((count) => this.#weightOf(count));
     const central = new Float64Array(this.size);
@@ -96,7 +95,7 @@ export class Ranking {
     return { fitting, best };
   }
 
-  /** The share of the content of all sentences that these have, from 0 to 1. */
+  /** The share of all sentences' content that the chosen ones cover, from 0 to 1. */
   coverageOf(chosen: readonly RankedSentence[]): number {
     if (this.size === 0) return 0;
     if (chosen.length === this.size) return 1;
@@ -132,14 +131,14 @@ export class Ranking {
   }
 }
 
-/** Long sentences have more words; each further one counts for less. */
+/** Normalizes by length, since long sentences have more words. */
 function centralityOf(terms: readonly number[], weights: readonly number[]): number {
   let sum = 0;
   for (const id of terms) sum += weights[id] ?? 0;
   return sum / Math.sqrt(4 + terms.length);
 }
 
-/** Best first; of equals the earlier one. */
+/** Inserts by score, best first; the earlier of equal ones comes first. */
 function insert(best: RankedSentence[], ranked: RankedSentence): void {
   const isFull = best.length >= MAX_CANDIDATES;
   if (isFull && ranked.score <= (best.at(-1)?.score ?? 0)) return;
@@ -149,8 +148,8 @@ function insert(best: RankedSentence[], ranked: RankedSentence): void {
 }
 
 /**
- * Words that hold sentences together say nothing about them: those of English and the commonest of its
- * neighbours, beside those that no text is searched by; in long texts others are told by their number.
+ * Function words, which say nothing about a sentence's content: those of English and of a few other European
+ * languages, beyond the stop words of search; in long texts further ones are recognized by their frequency.
  */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   wordsOf(
@@ -163,10 +162,10 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
     ].join(" "),
   ),
 );
-/** Characters of one sentence; a longer one says no more about itself. */
+/** Characters that are read of one sentence; more add nothing. */
 const MAX_READ = 2048;
 
-/** The terms of a sentence: the words that it would be searched by.   AGTP "SUMMARIZE" */
+/** The terms of a sentence: its searchable words.   AGTP "SUMMARIZE" */
 function termsOf(text: string): ReadonlySet<string> {
   const words = wordsOf(text.slice(0, MAX_READ));
   return new Set(words.filter((word) => word.length > 1 && !FUNCTION_WORDS.has(word)));

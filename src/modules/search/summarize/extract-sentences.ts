@@ -1,45 +1,40 @@
 /**
- * A text as sentences, in its order: lines that were only wrapped are joined, list marks are left
- * out, and what ends a sentence is what Unicode says for every script. Takes time in proportion to
- * the text, whatever is in it.   Unicode UAX #29, AGTP "SUMMARIZE"
+ * Splits a text into sentences in order: wrapped lines are joined, list marks are removed, and sentences end by
+ * Unicode's rules for every script. The time is linear in the length of any text.   Unicode UAX #29, AGTP "SUMMARIZE"
  */
 
 /**
- * Finds sentences; one for all texts, because making one costs more than most texts do. Yields
- * undefined where others may have their turn: a text may go on for long before a sentence ends.
+ * Splits texts into sentences; one splitter serves all texts, since creating one costs more than most texts. Yields
+ * undefined to pause: a sentence may take long to end.
  */
 type SentenceSplitter = (text: string) => Generator<string | undefined>;
 
 /**
- * The segmenter copies what it is given for each segment that it finds, so that a whole text would
- * take time in proportion to its square.
+ * Characters per window. The segmenter copies its input for each segment, so a whole text would take quadratic time.
  */
 const WINDOW = 512;
-/**
- * A sentence that ends later than this ends here: longer than any summary, so that it is in none as
- * a whole.
- */
+/** A longer sentence is cut here: it exceeds any summary, so none contains it as a whole. */
 const LONGEST_SENTENCE = 32_768;
 /** Lines between two pauses. */
 const PAUSE_LINES = 64;
-/** A line this long was most likely wrapped. */
+/** A line of at least this length was most likely wrapped. */
 const WRAPPED_LENGTH = 60;
 
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g;
 const ENDED = /[.!?:;。！？；：…।॥؟۔።]["'”’»)\]]*$/u;
 const LIST_MARK = /^(?:[-*+•‣·#>|]{1,6}|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+/u;
 const LOWER_CASE = /^\p{Ll}/u;
-/** At the end of what was cut. */
+/** Half a surrogate pair at the end of a cut. */
 const HALF_CHARACTER = /[\uD800-\uDBFF]$/;
 const WORD = /[\p{L}\p{N}]/u;
-/** A stop after one of these ends no sentence; so does one after an initial. */
+/** A stop after one of these, or after an initial, ends no sentence. */
 const ABBREVIATED =
   /(?:^|[\s("'“‘])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|e\.g|i\.e|cf|ca|approx|Fig|No|Nr|bzw|z\.B|d\.h|p\.ex|\p{Lu}(?:\.\p{Lu})*)\.$/u;
 const LONGEST_ABBREVIATION = 12;
 
-/** Makes a splitter. */
+/** Creates a splitter. */
 export function createSentenceSplitter(): SentenceSplitter {
-  // Of no language: the same text has the same sentences on every machine.
+  // Without a language, so that a text has the same sentences on every machine.
   const segmenter = new Intl.Segmenter("und", { granularity: "sentence" });
   return function* split(text) {
     for (const block of blocksOf(text)) {
@@ -53,7 +48,7 @@ export function createSentenceSplitter(): SentenceSplitter {
   };
 }
 
-/** Lines, those that belong together as one; undefined for a pause. */
+/** Joins wrapped lines to blocks; yields undefined to pause. */
 function* blocksOf(text: string): Generator<string | undefined> {
   let lines: string[] = [];
   let last = "";
@@ -86,14 +81,14 @@ function continues(last: string, line: string): boolean {
   return LOWER_CASE.test(line) || last.length >= WRAPPED_LENGTH;
 }
 
-/** The last segment of a window may have been cut, so it begins the next one. */
+/** Splits a block window by window; the last segment of a window may be cut, so the next window starts with it. */
 function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string | undefined> {
   let start = 0;
   let size = WINDOW;
   while (start < block.length) {
     yield;
     const rest = block.slice(start, start + size);
-    // Never cut within a character; half of one may be all that there is at the end.
+    // A window never ends within a character, except at the end of the block.
     const isLast = start + rest.length >= block.length;
     const window = isLast ? rest : rest.replace(HALF_CHARACTER, "");
     const segments = size === WINDOW ? segmentsIn(window, segmenter) : firstOf(window, segmenter);
@@ -101,14 +96,14 @@ function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string
     if (isCut && size < LONGEST_SENTENCE) segments.pop();
     for (const { text } of segments) yield text;
     start += segments.at(-1)?.end ?? 0;
-    // A sentence that is longer than the window takes a larger one.
+    // A sentence longer than the window needs a larger one.
     size = segments.length > 0 ? WINDOW : size * 2;
   }
 }
 
 interface Segment {
   readonly text: string;
-  /** The index of its end in its window. */
+  /** End index in the window. */
   readonly end: number;
 }
 
@@ -119,7 +114,7 @@ function segmentsIn(window: string, segmenter: Intl.Segmenter): Segment[] {
   }));
 }
 
-/** Only the first was longer than a window; each further one would copy all of this one. */
+/** Returns the first segment only: it was longer than a window, and each further one would copy the whole text. */
 function firstOf(window: string, segmenter: Intl.Segmenter): Segment[] {
   for (const { segment } of segmenter.segment(window)) {
     return [{ text: segment, end: segment.length }];

@@ -1,7 +1,7 @@
 /**
- * Extracts a summary: whole sentences of the sources, those that say most of what the sources say,
- * or most about what is asked for. Nothing is written anew. The same sources give the same summary,
- * in time proportional to their size; whoever runs it decides when it pauses.   AGTP "SUMMARIZE"
+ * Extracts a summary: whole sentences of the sources, those with most of the sources' content, or most about the
+ * focus. Nothing is rewritten. The same sources give the same summary, in linear time; the caller decides about
+ * pauses.   AGTP "SUMMARIZE"
  */
 
 import { isRecord } from "../../../base/json-value.ts";
@@ -10,27 +10,27 @@ import { type RankedSentence, type RankedSentences, Ranking } from "./extract-ra
 import { createSentenceSplitter } from "./extract-sentences.ts";
 
 export interface ExtractOptions extends SummaryLimits {
-  /** The subject of it; empty for everything. */
+  /** The wanted subject; empty for everything. */
   readonly focus: string;
 }
 
-/** Sentences, and how many characters they have. */
+/** A number of sentences and their characters. */
 export interface Amount {
   readonly sentences: number;
   readonly characters: number;
 }
 
-/** A summary, and what it was made from. */
+/** A summary with facts about its sources. */
 export interface Extract extends Choice {
-  /** The texts of each source. */
+  /** The size of each source. */
   readonly amounts: readonly Amount[];
-  /** The share of the sources' content that the summary has, from 0 to 1. */
+  /** The share of the sources' content that the summary covers, from 0 to 1. */
   readonly coverage: number;
   /** The number of sentences about the focus. */
   readonly focused: number;
 }
 
-/** Yields often: before anything that may take long, and whatever comes of it. */
+/** Extracts a summary; yields before each step that may take long. */
 export function* extractSummary(
   sources: readonly ExtractSource[],
   options: ExtractOptions,
@@ -58,7 +58,7 @@ export function* extractSummary(
   return { ...choice, amounts, coverage, focused: ranking.focused };
 }
 
-/** The beginning of a sentence says no more than its share of it. */
+/** The share of a cut sentence that is left; 1 for whole ones. */
 function shareOfCut({ isCut, sentences }: Choice, { best }: RankedSentences): number {
   const [begun] = sentences;
   if (!isCut || begun === undefined || best === undefined) return 1;
@@ -68,16 +68,16 @@ function shareOfCut({ isCut, sentences }: Choice, { best }: RankedSentences): nu
 /** A source: a text, or any other value of parsed JSON. */
 type ExtractSource = unknown;
 
-/** Values of a list that share a line. */
+/** Number of short list values on a line. */
 const LINE_ITEMS = 16;
 const SHORT = 80;
-/** A full stop within a number, a version or a name ends nothing. */
+/** A sentence end; a full stop within a number, a version or a name is none. */
 const SENTENCE_END = /[.!?](?:\s|$)|[。！？।؟]/u;
 
 type Part = { readonly name: string; readonly value: unknown };
 
 function* textsOf(source: ExtractSource): Generator<string> {
-  // Not by recursion: a value may be nested more deeply than the stack is.
+  // Iterative, since a value may be nested more deeply than the stack allows.
   const pending: Part[] = [{ name: "", value: source }];
   for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
     const { name, value } = part;
@@ -105,7 +105,7 @@ function* textsOf(source: ExtractSource): Generator<string> {
   }
 }
 
-/** The first is to be taken first, from the end. */
+/** Pushes the parts in reverse, so that the first is popped first. */
 function pushAll(pending: Part[], parts: readonly Part[]): void {
   for (const part of parts.toReversed()) pending.push(part);
 }
@@ -125,7 +125,7 @@ function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Tells whether a value is no sentence of its own. */
+/** True for a value that is no sentence of its own. */
 function isShort(value: unknown): boolean {
   if (typeof value === "string") return value.length <= SHORT && !SENTENCE_END.test(value);
   return isScalar(value);
@@ -138,29 +138,29 @@ function isLong(value: unknown): boolean {
 /** The bounds of a summary's length. */
 export interface SummaryLimits {
   readonly sentences: number;
-  /** The most characters of the summary as it is written down. */
+  /** Maximal length of the formatted summary in characters. */
   readonly characters: number;
-  /** The number of characters before each sentence, and between two. */
+  /** Characters before each sentence, and between two. */
   readonly before: number;
   readonly between: number;
 }
 
 interface Choice {
-  /** In the order of the sources. */
+  /** In source order. */
   readonly sentences: readonly RankedSentence[];
-  /** The only sentence is the beginning of one, because none is short enough. */
+  /** True if the only sentence is the beginning of one, since none fits. */
   readonly isCut: boolean;
 }
 
-/** The worth of a sentence that says nothing new. */
+/** The weight of a sentence without new content. */
 const KNOWN_SHARE = 0.3;
 
-/** The longest sentence that a summary can hold. */
+/** Maximal length of a sentence that fits a summary. */
 function longestSentence({ characters, before }: SummaryLimits): number {
   return Math.max(0, characters - before);
 }
 
-/** Chooses within the limits; others may have their turn before each sentence. */
+/** Chooses sentences within the limits; pauses before each. */
 function* chooseSentences(
   { fitting, best }: RankedSentences,
   limits: SummaryLimits,
@@ -186,7 +186,7 @@ function* chooseSentences(
   return { sentences: chosen.sort((a, b) => a.index - b.index), isCut: false };
 }
 
-/** Sets keep their order, so that of equals the better ranked one is taken. */
+/** Returns the most telling sentence; a set keeps its order, so the better ranked of equal ones wins. */
 function mostTelling(
   left: ReadonlySet<RankedSentence>,
   known: ReadonlySet<number>,
@@ -207,7 +207,7 @@ function novelty({ terms }: RankedSentence, known: ReadonlySet<number>): number 
   return terms.filter((id) => !known.has(id)).length / terms.length;
 }
 
-/** At a space where there is one, and never within a character. */
+/** Cuts a sentence, at a space if there is one, and never within a character. */
 function cut(sentence: RankedSentence | undefined, length: number): readonly RankedSentence[] {
   if (sentence === undefined || length === 0) return [];
   const { text } = sentence;

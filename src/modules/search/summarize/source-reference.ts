@@ -1,8 +1,7 @@
 /**
- * A source of SUMMARIZE: the content itself, or the name of something that this server can
- * read with the caller's own permissions. Every other URI is refused, because fetching what a
- * stranger names is how servers are turned against their neighbours. What can be read are the operator's
- * endpoints and what the protocol itself reads.   AGTP "SUMMARIZE"
+ * A source of SUMMARIZE: inline content, or a name that this server can read with the caller's own permissions. Any
+ * other URI is refused, since fetching a stranger's URLs would allow attacks on other servers (SSRF). Readable are the
+ * operator's endpoints and the protocol's own reading methods.   AGTP "SUMMARIZE"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { splitUri, type UriParts } from "../../../client/uri.ts";
@@ -16,10 +15,10 @@ import { type IsOwnAddress, ownAddress } from "../../../identity/own-address.ts"
 import { splitTarget } from "../../../wire/message.ts";
 import type { SearchContext } from "../config.ts";
 
-/** Something that a dispatch can read. */
+/** A source that a dispatch reads. */
 export interface SourceReference {
   readonly kind: "reference";
-  /** Undefined where only the path was named. */
+  /** Undefined if only the path was named. */
   readonly method: string | undefined;
   readonly path: string;
   /** Without the "?". */
@@ -27,7 +26,7 @@ export interface SourceReference {
   readonly input: JsonRecord;
 }
 
-/** A source as it was sent, understood. */
+/** A classified source. */
 export type NamedSource =
   | { readonly kind: "inline"; readonly content: unknown }
   | SourceReference
@@ -41,7 +40,7 @@ const PATH = /^\/\S*$/;
 const ENDPOINT_MEMBERS = ["method", "path", "parameters", "input"];
 const URI_MEMBERS = ["uri", "url", "href", "ref", "reference"];
 
-/** Understands one source. */
+/** Classifies one source. */
 export function readSourceName(source: unknown, isHere: IsOwnAddress): NamedSource {
   if (typeof source === "string") return readText(source, isHere);
   if (!isRecord(source)) return { kind: "inline", content: source };
@@ -53,7 +52,7 @@ export function readSourceName(source: unknown, isHere: IsOwnAddress): NamedSour
   return isEndpoint ? readEndpoint(source) : { kind: "inline", content: source };
 }
 
-/** A text that is nothing but a name is one; a text that only begins with a URI is a text. */
+/** A text that consists of a name is a reference; one that only begins with a URI is content. */
 function readText(source: string, isHere: IsOwnAddress): NamedSource {
   const text = source.trim();
   if (AGTP.test(text)) return readAgtpUri(text, isHere);
@@ -86,7 +85,7 @@ function atPath(method: string | undefined, target: string): SourceReference {
   return { kind: "reference", method, ...splitTarget(target), input: {} };
 }
 
-/** `agtp:/path` is without a server, which is this one. */
+/** Splits a URI; `agtp:/path` has no server, and means this one. */
 function partsOf(uri: string): UriParts | undefined {
   return splitUri(uri.replace(/^agtp:(?!\/\/)(?=[/?]|$)/i, "agtp://"));
 }
@@ -116,26 +115,26 @@ function refused(scheme: string): NamedSource {
   return { kind: "refused", message: `${what}: send the content itself` };
 }
 
-/** Methods that would read themselves without end. */
+/** Methods that would read themselves endlessly. */
 const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
 
-/** The endpoint that is registered under a pair. */
+/** The endpoint registered for a pair. */
 interface RegisteredPair {
-  /** The strongest that calling it may have. */
+  /** The strongest impact that a call may have. */
   readonly impact: Impact;
-  /** Answers `{status, result}`. */
+  /** True if the endpoint answers `{status, result}`. */
   readonly isFloor: boolean;
 }
 
 export interface SourcePlaces {
   readonly isHere: IsOwnAddress;
-  /** The pair that a dispatch arrives at, by aliases and redirects; a contract does not count. */
+  /** The pair that a dispatch is routed to, with aliases and redirects, but without contracts. */
   registered(method: string, path: string): RegisteredPair | undefined;
   /** The methods that are registered for a path. */
   methodsFor(path: string): readonly string[];
 }
 
-/** Looks the places up when they are first asked for: by then all endpoints are known. */
+/** Builds the registry at the first use, when every endpoint is known. */
 export function createSourcePlaces({
   config,
   methodPolicy,
@@ -161,7 +160,7 @@ function ofEndpoint({ tier, definition }: RegisteredRoute): RegisteredPair {
   return { impact: definition.semantic.impact, isFloor: tier === "A" };
 }
 
-/** The methods of agents' own paths read like the floor's. */
+/** Returns a method of the protocol; those on agents' own paths read like floor methods. */
 function ofProtocol(method: string, path: string): RegisteredPair | undefined {
   if (!isProtocolPair(method, path) || NO_SOURCES.includes(method)) return undefined;
   return { impact: method === "FETCH" ? "informational" : impactOf(method), isFloor: true };

@@ -1,6 +1,6 @@
 /**
- * SUMMARIZE: sentences of the sources, chosen and never rewritten, with what was read and how much
- * was left out. 422 for sources that are not read, and for parameters that mean nothing.
+ * SUMMARIZE: sentences of the sources, chosen and never rewritten, with the sizes of the sources and the share left
+ * out. 422 for refused sources and invalid parameters.
  * AGTP "SUMMARIZE"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -106,15 +106,15 @@ function write({ sentences }: Extract, format: SummaryRequest["format"]): unknow
   }
 }
 
-/** A text without a full stop, as the members of an object, gets a line of its own. */
+/** Joins two texts; after a text without a full stop, such as an object's members, the next starts a line. */
 function joinProse(whole: string, text: string): string {
   if (whole === "") return text;
   return whole + (STOP.test(whole.slice(-LONGEST_STOP)) ? " " : "\n") + text;
 }
 
 /**
- * The share of what the sources say that the summary says, in two digits; where it should be about
- * something that no sentence is about, half of that.
+ * The share of the sources' content that the summary covers, to two decimals; half of it if no sentence is about the
+ * focus.
  */
 function confidenceOf({ coverage, focused }: Extract, focus: readonly string[]): number {
   const isOff = focus.length > 0 && focused === 0;
@@ -125,19 +125,19 @@ type Length = "brief" | "standard" | "detailed";
 type Format = "prose" | "bullets" | "structured";
 
 interface SummaryRequest {
-  /** Undefined where only a bound was given. */
+  /** Undefined if only a bound was given. */
   readonly length: Length | undefined;
   readonly format: Format;
   readonly focus: readonly string[];
   readonly limits: SummaryLimits;
-  /** Parameters that choosing sentences can do nothing with. */
+  /** Parameters that an extractive summary cannot apply. */
   readonly notApplied: readonly string[];
 }
 
-/** The mark before each sentence of a list. */
+/** The mark before each sentence in a list. */
 const BULLET = "- ";
 
-/** The draft's lengths, and what else they are called. */
+/** The draft's lengths and their aliases. */
 const LENGTHS: ReadonlyMap<unknown, Length> = new Map(
   Object.entries({
     ...{ brief: "brief", standard: "standard", detailed: "detailed" },
@@ -163,7 +163,7 @@ const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
   type: "object",
   required: ["source"],
   properties: {
-    // Each has an entry in the answer.
+    // Bounded, since each source has an entry in the answer.
     source: { type: ["string", "object", "array"], maxItems: 4_096 },
     length: { enum: [...LENGTHS.keys()] },
     max_length: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.characters },
@@ -177,9 +177,9 @@ const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
 };
 
 /**
- * A request of SUMMARIZE beside its sources: how long, in which form, about what. The names of the
- * draft, and those of the reference implementation. `max_length` and `max_sentences` alone say how
- * long it may be; a length limits it further.   AGTP "SUMMARIZE"
+ * The parameters of SUMMARIZE beside its sources: length, format and focus, by the names of the draft and of the
+ * reference implementation. `max_length` and `max_sentences` are bounds of their own; a length tightens them.   AGTP
+ * "SUMMARIZE"
  */
 function readSummaryRequest(input: JsonRecord): SummaryRequest {
   const { max_length: characters, max_sentences: sentences, focus = [] } = input;

@@ -1,7 +1,7 @@
 /**
- * Gets the sources of a summary together: what was sent, and what a dispatch with the caller's own
- * permissions reads. 422 `source-refused` for what is never read, `source-unreadable` for what was
- * asked for in vain · 262, 401, 403 and 455 as the source itself answers them.   AGTP "SUMMARIZE"
+ * Collects the sources of a summary: inline content, and references read by a dispatch with the caller's own
+ * permissions. 422 `source-refused` for a reference that is never read, `source-unreadable` for one that failed · 262,
+ * 401, 403 and 455 as the source itself answers.   AGTP "SUMMARIZE"
  */
 
 import { hash } from "node:crypto";
@@ -22,9 +22,9 @@ import {
 
 interface ReadSource {
   readonly content: unknown;
-  /** "METHOD /path"; undefined for what was sent. */
+  /** "METHOD /path"; undefined for inline content. */
   readonly reference: string | undefined;
-  /** The length of the text, or of the JSON text. */
+  /** Length of the text, or of the value as JSON. */
   readonly length: number;
   readonly hash: string;
 }
@@ -32,16 +32,16 @@ interface ReadSource {
 export interface ReadSources {
   readonly kind: "sources";
   readonly sources: readonly ReadSource[];
-  /** SHA-256 of all there was to read: of a text itself, of anything else in its canonical form. */
+  /** SHA-256 over the content: a text itself, any other value in canonical form. */
   readonly hash: string;
 }
 
-/** Of all sources together, as texts or as JSON. */
+/** For all sources together, as texts or as JSON. */
 const MAX_SOURCE_CHARACTERS = 262_144;
 const MAX_REFERENCES = 8;
-/** The methods to read a path by that is named alone; the first that fits is taken. */
+/** Methods to try, in order, for a path that is named alone. */
 const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
-/** A source that may not be read is refused for the reason that it gives itself. */
+/** Statuses that are passed on with the source's own reason. */
 const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 
 interface ReadingOptions {
@@ -50,7 +50,7 @@ interface ReadingOptions {
   readonly drive: Drive;
 }
 
-/** Reads the source, or each source of a list; one after the other. */
+/** Reads the source, or each source of a list in turn. */
 export async function readSources(
   given: unknown,
   { call, places, drive }: ReadingOptions,
@@ -95,7 +95,7 @@ interface FoundSource {
   readonly reference: string | undefined;
 }
 
-/** Measures and hashes what was found, as far as there is room for it. */
+/** Measures and hashes the sources, up to the maximal size. */
 function* takeSources(
   found: readonly FoundSource[],
   isList: boolean,
@@ -112,18 +112,18 @@ function* takeSources(
     texts.push(canonical ?? "");
     sources.push({ ...source, reference });
   }
-  // Item by item, as the canonical form of the list has them.
+  // The hash of a list is over its items' canonical forms.
   const whole = isList ? hash("sha256", `[${texts.join(",")}]`) : (sources[0]?.hash ?? "");
   return { kind: "sources", sources, hash: whole };
 }
 
 interface Taken extends Omit<ReadSource, "reference"> {
   readonly kind: "content";
-  /** As an item of a list; a text alone needs no canonical form. */
+  /** The canonical form in a list; undefined for a single text, which needs none. */
   readonly canonical: string | undefined;
 }
 
-/** A handler's output need not be JSON yet: it may have no end, and may change meanwhile. */
+/** Measures and hashes one source. A handler's output may be cyclic or change meanwhile, so it is encoded first. */
 function* takeContent(content: unknown, room: number): Paced<Taken | Refusal> {
   yield;
   if (typeof content === "string") return takeText(content, room);
@@ -152,7 +152,7 @@ function takeText(text: string, room: number): Taken | Refusal {
   };
 }
 
-/** Undefined for what JSON cannot say. */
+/** Encodes a value as JSON; undefined if it has no encoding. */
 function textOf(content: unknown): string | undefined {
   try {
     return JSON.stringify(content) ?? undefined;
@@ -208,7 +208,7 @@ function readingMethod(path: string, places: SourcePlaces): string | undefined {
   return candidates.find((method) => places.registered(method, path)?.impact === "informational");
 }
 
-/** A fault below is a source that failed: the caller learns which, the log learns why. */
+/** Dispatches to a source; the cause of a fault goes to the log, and only the source's name to the caller. */
 async function dispatchQuietly(
   call: Pick<Call, "log">,
   reference: string,
@@ -235,7 +235,7 @@ function refuseAsAnswered(reference: string, { status, body }: DispatchResult): 
   return refusal(status, code, text, { carried, details });
 }
 
-/** A floor method wraps what it has to say. */
+/** Unwraps the result of a floor method. */
 function resultOf(body: unknown): unknown {
   return isRecord(body) && Object.hasOwn(body, "result") ? body["result"] : body;
 }
