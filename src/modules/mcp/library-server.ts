@@ -41,7 +41,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     call: async (params, context, server) => {
       const request = requestOf(context);
       const { given } = request;
-      // The given result is for the first call only: after a question the client calls again.
+      // The given result is for this call only: after a question the tool is called anew.
       request.given = undefined;
       const call: ToolCall = {
         ...{ name: params.name, arguments: params.arguments ?? {} },

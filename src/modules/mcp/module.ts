@@ -84,7 +84,7 @@ const openState: OpenKept<McpState> = async (store, clock) => {
   return new McpState(await openMcpTasks(store, clock), states);
 };
 
-/** Serves resource metadata if tokens are required. */
+/** Serves resource metadata if `[policies.oauth]` is set. */
 function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];

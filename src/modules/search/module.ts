@@ -46,7 +46,7 @@ export const searchModule: Module<SearchSections> = {
     return {
       routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
       criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
-      // Indexing stops with the server; any other failure is reported to the next search.
+      // Indexing stops with the server; any other failure is reported to each search.
       warmUp: () => void search.prepare().catch(() => undefined),
     };
   },
