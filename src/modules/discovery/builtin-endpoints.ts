@@ -1,6 +1,6 @@
 /**
- * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
- * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
+ * The reserved DISCOVER built-ins as protocol endpoints, in the directory's order. `policies.builtins` replaces only
+ * their handlers.   AGTP-API §5.8, §5.9
  */
 
 import { shareBody } from "../../base/kept-text.ts";
@@ -49,7 +49,7 @@ interface BuiltinOptions {
 
 interface BuiltinEndpoints {
   readonly endpoints: readonly ProtocolEndpoint[];
-  /** Makes the long answers, so that nobody has to wait for them. */
+  /** Builds the long answers ahead of the first request. */
   prepare(): Promise<void>;
 }
 
@@ -129,9 +129,8 @@ function discoveryEndpoint(
 }
 
 /**
- * An operator's handler in the place of a built-in. It must preserve the documented response: it is
- * held to the output schema and kept from the protocol's header fields, and is a fault where it
- * does not. AGTP-API §5.9
+ * Wraps an operator's handler for a built-in: its answer must match the output schema and set no protocol header
+ * fields; otherwise it is a fault. AGTP-API §5.9
  */
 function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
   const rules = { tier: "B", errors: new Set<string>(), output, concealment: undefined } as const;
@@ -148,9 +147,9 @@ function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler 
 }
 
 /**
- * DISCOVER on "/": the manifest to a request without Agent-ID or with the manifest's media type in
- * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`, and candidates
- * to whoever asks by criteria.   AGTP "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
+ * DISCOVER on "/": the manifest for a request without Agent-ID or with the manifest's media type in Accept, otherwise
+ * the directory of built-ins; the built-in of a legacy `target`; or candidates, if the request has criteria.   AGTP
+ * "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
  */
 function rootHandler(
   { context, manifest }: BuiltinOptions,
@@ -178,7 +177,7 @@ function ownProperties({ inputProperties = {} }: Builtin): readonly [string, unk
   return Object.entries(inputProperties);
 }
 
-/** Refuses what one built-in takes, and another target, or none, does not.   AGTP-API §5.10 */
+/** Refuses a parameter of one built-in unless `target` names that built-in.   AGTP-API §5.10 */
 function foreignMembers(
   builtins: readonly Builtin[],
 ): (input: Call["input"]) => Refusal | undefined {
@@ -195,7 +194,7 @@ function foreignMembers(
   };
 }
 
-/** The manifest as each caller may see it. */
+/** The variant of the manifest that a caller may see. */
 function variantsOf(context: DiscoveryContext, manifest: CurrentManifest) {
   return (agentId: string | undefined): ManifestDocument | Promise<ManifestDocument> => {
     const own = persistentEndpoints(context, manifest, agentId);
@@ -225,19 +224,18 @@ function wantsManifest(call: Call): boolean {
   return (call.headers["accept"] ?? "").toLowerCase().includes(MANIFEST_TYPE);
 }
 
-/** Agents whose own lists are at hand; the others have theirs made again. */
+/** Number of agents whose lists are cached; others' are built again. */
 const REMEMBERED = 8;
 
 /**
- * DISCOVER /methods: the compact inventory of every registered endpoint, and of those that the
- * calling agent negotiated to stay. A bare array of `{method, path, description, tier}`.   AGTP-API
- * §5.8, §10.8
+ * DISCOVER /methods: the compact inventory of registered endpoints, with the persistent contracts of the calling
+ * agent. A bare array of `{method, path, description, tier}`.   AGTP-API §5.8, §10.8
  */
 function methodsBuiltin(context: DiscoveryContext, manifest: CurrentManifest): Builtin {
   const drive = whileServing(context);
   const methods = new Listing(() => mapPaced(context.deployment().listed, methodEntry), context);
   const extended = recentlyUsed<Latest<Listed>>(REMEMBERED);
-  /** Shared as well: an agent may ask for its list as often as it likes. */
+  /** Builds an agent's list once and shares its encoding, because the agent may request it often. */
   const extend = (all: Listed, own: Listed): Latest<Listed> => {
     const key = JSON.stringify(own);
     const made =
@@ -271,12 +269,12 @@ function entryOf(
   return { method, path, description, tier };
 }
 
-/** The targets that the body form ever had. */
+/** The targets that the body form supports. */
 const LEGACY_TARGETS: readonly string[] = ["methods", "agents", "genesis", "tools", "apis"];
 
 const REMEMBERED_AGENTS = 10_000;
 
-/** Refuses a `target` in the body that is not the path's own name. */
+/** Refuses a `target` in the body that contradicts the path. */
 function withTarget(name: string, handler: RouteHandler): RouteHandler {
   return (call, exchange) => {
     const { target } = call.input;
@@ -292,8 +290,8 @@ function conflict(path: string, target: unknown): Refusal {
 }
 
 /**
- * Answers the deprecated body form `target=NAME` on the root path with the built-in of that name, and
- * with a warning the first time that an agent uses it.   AGTP-API §5.10
+ * Answers the deprecated body form `target=NAME` on the root path with the built-in of that name, with a warning at an
+ * agent's first use.   AGTP-API §5.10
  */
 function legacyTargetHandler(
   handlers: ReadonlyMap<string, RouteHandler>,

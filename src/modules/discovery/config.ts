@@ -1,4 +1,4 @@
-/** What this module takes of the configuration. */
+/** The sections of the configuration that this module takes. */
 import type { HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";

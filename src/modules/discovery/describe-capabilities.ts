@@ -1,6 +1,6 @@
 /**
- * The capability document: what an agent, or the server itself, can do, by the domains that were
- * asked for. 422 for a domain that does not exist and for a `version_min` that is no version.
+ * The capability document: the capabilities of an agent, or of the server itself, in the requested domains. 422 for an
+ * unknown domain and for a malformed `version_min`.
  * AGTP "DESCRIBE"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
@@ -10,18 +10,18 @@ import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/
 import { trustScoreOf } from "../../identity/trust-posture.ts";
 
 export interface CapabilitySubject {
-  /** The names of it: an agent's id and name, or the server's. */
+  /** The id and name of the agent, or of the server. */
   readonly identity: Readonly<Record<string, string>>;
   readonly status: AgentStatus;
-  /** The way on from an agent that is deprecated. */
+  /** The migration notice of a deprecated agent. */
   readonly migration?: AgentMigration | undefined;
-  /** The capabilities in its document; a server has none. */
+  /** The agent's document with its capabilities; empty for a server. */
   readonly document: JsonRecord;
-  /** The zone it belongs to, by its document or its Genesis. */
+  /** The agent's zone, by its document or its Genesis. */
   readonly governanceZone: string | undefined;
-  /** The methods that this server lets it call, besides those of its document. */
+  /** Tools that the agent may call on this server, besides those of its document. */
   readonly tools?: readonly string[];
-  /** The methods that this server lets it be called with. */
+  /** The methods that this server answers for the agent. */
   readonly methods: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function agentSubject(
 const DOMAINS = ["methods", "modalities", "tools", "version", "budget", "zones"] as const;
 type Domain = (typeof DOMAINS)[number];
 
-/** The document, or why the parameters ask for none. */
+/** Builds the document, or refuses the parameters. */
 export function capabilityDocument(
   subject: CapabilitySubject,
   input: JsonRecord,
@@ -59,7 +59,7 @@ export function capabilityDocument(
   };
 }
 
-/** A comma list or an array; nothing named is all. Answers with what is wrong, in words. */
+/** Reads a comma-separated list or an array; none means all. Returns what is wrong with it as a string. */
 function readDomains(value: unknown): readonly Domain[] | string {
   if (value === undefined || value === "") return DOMAINS;
   const list = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
@@ -91,18 +91,18 @@ function describeDomain(
   }
 }
 
-/** An agent that has a version of its own is asked for that, any other for the protocol's. */
+/** Compares with the agent's own version, or else with the protocol's. */
 function describeVersion({ version: own }: JsonRecord, minimum: string | undefined): JsonRecord {
   const version = typeof own === "string" && isVersion(own) ? own : AGTP_API_VERSION;
   return { version, version_min_satisfied: minimum === undefined || isAtLeast(version, minimum) };
 }
 
-/** An agent that names no others accepts its own zone. */
+/** Reads the accepted zones; by default the agent's own. */
 function readZones(document: JsonRecord, own: string | undefined): readonly string[] {
   return readNames(document["zones_accepted"] ?? (own === undefined ? [] : [own]));
 }
 
-/** Names, or objects that have one; whatever else stands there has no name to show. */
+/** Reads names, or objects with one, and skips other values. */
 function readNames(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value
@@ -116,16 +116,16 @@ function readTrust(document: JsonRecord): JsonRecord {
   return { trust_score: score, trust_score_computed_at: document["trust_score_computed_at"] };
 }
 
-/** Versions as `version_min` compares them: up to three numbers, and a pre-release before them. */
+/** Versions as `version_min` compares them: up to three numbers; a pre-release precedes its release. */
 const VERSION =
   /^(?:AGTP\/|v)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?$/;
 
-/** Tells whether a text can be compared. */
+/** Tells whether a text is a comparable version. */
 export function isVersion(text: string): boolean {
   return VERSION.test(text);
 }
 
-/** Tells whether a version is as new as another one; a text that is none is as old as can be. */
+/** Tells whether a version is at least `minimum`; a malformed text counts as the oldest. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const own = readVersion(version);
   const least = readVersion(minimum);

@@ -1,6 +1,6 @@
 /**
- * The identity document of an agent, as it was loaded: its signature covers it, so nothing is added,
- * changed or left out. As JSON, as the same in YAML, or as a page to read.
+ * The identity document of an agent, unchanged because its signature covers it: as JSON, as equivalent YAML, or as a
+ * page to read.
  * AGTP "Agent Identity Document"
  */
 
@@ -16,7 +16,7 @@ export type IdentityForm = "json" | "yaml" | "html";
 
 export type IdentityReply = HandlerSuccess | Promise<HandlerSuccess>;
 
-/** Makes the answers; each form of each agent is made once. */
+/** Creates the replies; each form of an agent's document is built once. */
 export function createIdentityReplies(): (
   agent: AgentDocument,
   form: IdentityForm,
@@ -26,12 +26,12 @@ export function createIdentityReplies(): (
   return (agent, form, status) => {
     const replies = made.get(agent) ?? new Map<string, IdentityReply>();
     made.set(agent, replies);
-    // Only the page shows how the agent stands now.
+    // Only the page shows the current status.
     const key = form === "html" ? `${form} ${status}` : form;
     const reply = replies.get(key) ?? makeReply(agent, form, status);
     replies.set(key, reply);
     if (reply instanceof Promise) {
-      // A description that could not be made is made again for whoever asks next.
+      // A failed reply is built again at the next request.
       reply.catch(() => replies.get(key) === reply && replies.delete(key));
     }
     return reply;
@@ -53,7 +53,7 @@ function reply(text: string, contentType: string): HandlerSuccess {
   return { body: Buffer.from(text, "utf8"), headers: { "Content-Type": contentType } };
 }
 
-/** Texts are quoted, so that no reader of any version of YAML takes `no` or a date for one. */
+/** Strings are quoted, so that no YAML version reads `no` or a date as another type. */
 async function toYaml(document: AgentDocument["document"]): Promise<string> {
   const { stringify } = await loadYaml();
   return stringify(document, {
@@ -64,7 +64,7 @@ async function toYaml(document: AgentDocument["document"]): Promise<string> {
   });
 }
 
-/** The capability document, or one of the forms of an agent's other documents. */
+/** The form of a description: the capability document, or one of the agent's other documents. */
 export type DescriptionForm = "capabilities" | "json" | "yaml" | "html" | "certificate" | "status";
 
 const BY_NAME: ReadonlyMap<string, DescriptionForm> = new Map<string, DescriptionForm>([
@@ -92,7 +92,7 @@ const BY_TYPE: ReadonlyMap<string, DescriptionForm> = new Map<string, Descriptio
   ["text/html", "html"],
 ]);
 
-/** Content with these is what the method answers by default. */
+/** Types that accept the method's default form. */
 const UNSPECIFIC: ReadonlySet<string> = new Set([
   "*/*",
   "application/*",
@@ -103,7 +103,7 @@ const UNSPECIFIC: ReadonlySet<string> = new Set([
 const MAX_RANGES = 64;
 const WEIGHT = /;[ \t]*q=([01](?:\.\d{0,3})?)[ \t]*(?:;|$)/i;
 
-/** The form that a request asks for; `usual` where it does not care. */
+/** The form that a request prefers; `usual` if it has no preference. */
 export function chooseForm(
   format: unknown,
   accept: string | undefined,
@@ -116,7 +116,7 @@ export function chooseForm(
     const type = (range.split(";", 1)[0] ?? "").trim().toLowerCase();
     const form = UNSPECIFIC.has(type) ? usual : BY_TYPE.get(type);
     const weight = Number(WEIGHT.exec(range)?.[1] ?? 1);
-    // Of equals the first one counts.
+    // Among equal weights, the first one wins.
     if (form !== undefined && weight > best.weight) best = { form, weight };
   }
   return best.form;

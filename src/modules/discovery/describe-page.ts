@@ -1,7 +1,6 @@
 /**
- * An identity document as a page for people. Whoever wrote the document is not trusted with the
- * reader's browser: every text is escaped, and the page has no script, no link and nothing that is
- * loaded from anywhere.   AGTP "URI Forms"
+ * An identity document as a page for people. The document's author is not trusted: every text is escaped, and the page
+ * has no script, no link and no external resource.   AGTP "URI Forms"
  */
 import { htmlText } from "../../base/html-text.ts";
 import { isRecord } from "../../base/json-value.ts";
@@ -42,7 +41,7 @@ const IN_SECTIONS: ReadonlySet<string> = new Set([
   ...SECTIONS.flatMap(({ members }) => members),
 ]);
 
-/** The page of an agent; `status` is how it stands now, whatever its document says. */
+/** The page of an agent; `status` is the current one, whatever the document says. */
 export function identityPage(agent: AgentDocument, status: AgentStatus): string {
   const { document, name } = agent;
   const others = Object.keys(document).filter((member) => !IN_SECTIONS.has(member));
@@ -108,7 +107,7 @@ function list(entries: readonly (readonly [string, unknown])[]): string {
   return `<dl>\n${items.join("\n")}\n</dl>`;
 }
 
-/** Documents are loaded with a bounded depth. */
+/** Renders a value; the depth of documents is bounded on loading. */
 function render(value: unknown): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return '<span class="none">none</span>';
@@ -121,21 +120,21 @@ function render(value: unknown): string {
   return OPAQUE.test(text) ? `<code>${escapeText(text)}</code>` : `<bdi>${escapeText(text)}</bdi>`;
 }
 
-/** Keys, hashes and signatures: long, and without a blank. */
+/** Keys, hashes and signatures: long texts without spaces. */
 const OPAQUE = /^[\x21-\x7e]{40,}$/;
 
-/** `principal_id` is read as "Principal id". */
+/** Turns `principal_id` into "Principal id". */
 function label(name: string): string {
   const words = name.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Control characters mean nothing on a page, and must not end up in one. */
+/** Escapes a text for HTML, and replaces control characters. */
 function escapeText(text: string): string {
   return htmlText(text).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\ufffd");
 }
 
-/** The style of the page of an identity document, in light and in dark. */
+/** The style of the page, in light and in dark. */
 const PAGE_STYLE = `
 :root {
   color-scheme: light dark;

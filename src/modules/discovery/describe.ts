@@ -1,9 +1,8 @@
 /**
- * DESCRIBE: what an agent can do, or who it is. On "/" and on the agent's own path, where FETCH and
- * QUERY read the identity document too, with the status document below it; an agent of another system
- * is shown by QUERY as that system has it. 404 for an agent that is not here or not to be seen · 422
- * for parameters that mean nothing · 503 and 410 for the identity of a suspended or retired agent,
- * which DESCRIBE alone still gives.
+ * DESCRIBE: the capabilities or the identity of an agent. It is served on "/" and on the agent's own path, where FETCH
+ * and QUERY also read the identity document, and the status document below it; QUERY also shows an agent of another
+ * system, in that system's form. 404 for an unknown or hidden agent · 422 for invalid parameters · 503 and 410 for the
+ * identity of a suspended or retired agent, which only DESCRIBE still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
 
@@ -44,7 +43,7 @@ interface DescribeOptions extends DescribedAgents {
   readonly methods: readonly string[];
 }
 
-/** DESCRIBE on "/", and every method that describes an agent on its own path. */
+/** DESCRIBE on "/", and the endpoints on the paths of agents. */
 interface Description {
   readonly method: FloorMethod;
   readonly endpoints: readonly ProtocolEndpoint[];
@@ -58,7 +57,7 @@ const CAPABILITY_PARAMETERS = {
 };
 const AGENT = { type: "string", minLength: 1, maxLength: 256 };
 
-/** Makes what describes the agents of one server. */
+/** Creates the endpoints that describe this server's agents. */
 export function createDescription(
   context: DiscoveryContext,
   methods: readonly string[],
@@ -79,7 +78,7 @@ export function createDescription(
   const answer = createAnswers(options);
   const onPath = (method: string): ProtocolEndpoint => {
     const usual = method === "DESCRIBE" ? "capabilities" : "json";
-    // An agent of another system is found by QUERY alone.
+    // Only QUERY finds agents of other systems.
     const isListed = method === "QUERY" && inventory?.isEmpty === false;
     return {
       ...{ ...reading(method, describe), isListed },
@@ -113,7 +112,7 @@ export function createDescription(
   };
 }
 
-/** DESCRIBE is of the floor; the others are the catalog's words for reading. */
+/** DESCRIBE is a floor method; the others are the catalog's reading methods. */
 const READING_METHODS = ["DESCRIBE", "FETCH", "QUERY"] as const;
 
 function reading(method: string, describe: DescribeMethod) {
@@ -178,7 +177,7 @@ function ofServer({ context, methods }: DescribeOptions): CapabilitySubject {
   return { identity, status: "active", document: {}, governanceZone: undefined, methods };
 }
 
-/** The Genesis stands for the agent's certificate of birth: its octets are those that were signed. */
+/** The Genesis is the agent's certificate; the answer has its signed octets. */
 function answerGenesis({ genesis }: AgentDocument): Answer {
   if (genesis !== undefined) return { body: genesis.canonical };
   return notFound("genesis-not-found", "no Agent Genesis is loaded for this agent");
@@ -199,7 +198,7 @@ async function answerWithStatus(agent: AgentDocument, standing: AgentStanding): 
   return { body: await statusDocument(agent, standing, Date.now) };
 }
 
-/** A caller that resolves an agent must not be led to believe in one that is gone. */
+/** Refuses a suspended or retired agent, so that nobody resolves it as active. */
 function refuseLapsed(
   { standing }: DescribeOptions,
   agent: AgentDocument,
@@ -210,15 +209,15 @@ function refuseLapsed(
 
 interface DescribedAgents {
   readonly directory: AgentDirectory;
-  /** Addressed by requests that name no agent. */
+  /** The agent for requests that name none. */
   readonly defaultAgent: AgentDocument | undefined;
-  /** Tells whether a caller may learn which agents there are. */
+  /** True if a caller may list agents. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
 /**
- * The agent that is named, else the one that asks, else the configured default; undefined for the
- * server itself. The exchange then speaks for that agent.   AGTP "URI Resolution", AGTP-API §8.5
+ * The named agent, or else the caller, or else the configured default; undefined for the server itself. The exchange
+ * then has it as its addressed agent.   AGTP "URI Resolution", AGTP-API §8.5
  */
 function resolveTarget(
   agents: DescribedAgents,
@@ -239,13 +238,13 @@ function findAgent(
   const caller = callerId === undefined ? undefined : directory.find(callerId);
   const addressed =
     named === undefined ? (caller ?? defaultAgent) : directory.resolve(String(named));
-  // Nobody is a secret to itself.
+  // An agent always sees itself.
   return addressed === caller || isDisclosedTo(callerId) ? addressed : undefined;
 }
 
 /**
- * The status document of an agent: where it stands once its last action is known; `now` is in
- * milliseconds since the epoch. What this server cannot know is left out.   AGTP "Status Sub-Resource"
+ * The status document of an agent, built once its last action is known; `now` is in milliseconds since the epoch.
+ * Facts unknown to this server are left out.   AGTP "Status Sub-Resource"
  */
 export async function statusDocument(
   agent: AgentDocument,

@@ -1,8 +1,7 @@
 /**
- * The manifest as bytes. Its `document_version` is derived from its content unless the operator
- * sets one; the dates do not count as content. The compact JWS of its signature carries the
- * canonical form, so what is signed is in the document too. Megabytes are encoded in steps and
- * signed on a thread.   AGTP-API §8.2, §8.8, §8.11, RFC 7515 §7.1
+ * The manifest as bytes. Its `document_version` is derived from its content without the dates, unless the operator
+ * sets one. Its signature is a compact JWS that carries the canonical form, so the document contains what is signed.
+ * Megabytes are encoded in steps and signed on a thread.   AGTP-API §8.2, §8.8, §8.11, RFC 7515 §7.1
  */
 import { type KeyObject, sign } from "node:crypto";
 import { once } from "node:events";
@@ -20,10 +19,10 @@ import type { Drive, Paced } from "../../base/paced.ts";
 import { canonicalText } from "../../identity/canonical-form.ts";
 import { compactHeader } from "../../identity/jws.ts";
 
-/** An encoded manifest, ready to be sent. */
+/** An encoded manifest. */
 export interface ManifestDocument {
   readonly bytes: Uint8Array;
-  /** Quoted, as the header carries it. */
+  /** With its quotes, as in the header field. */
   readonly etag: string;
   readonly documentVersion: string;
 }
@@ -41,7 +40,7 @@ export interface ManifestContent {
 }
 
 export interface ManifestEncoding {
-  /** Undefined: a server without a signing key, whose `manifest_signature` is null.   AGTP-API §8.8 */
+  /** Undefined for a server without a signing key; `manifest_signature` is then null.   AGTP-API §8.8 */
   readonly key: KeyObject | undefined;
   readonly drive: Drive;
 }
@@ -82,7 +81,7 @@ export async function encodeManifest(
   return { bytes, etag: `"${sha256.slice(0, 32)}"`, documentVersion };
 }
 
-/** An encoded manifest that lacks its signature at most. */
+/** An encoded manifest, complete except for its signature. */
 interface Draft {
   finish(): Promise<Buffer>;
 }
@@ -90,10 +89,10 @@ interface Draft {
 type Members = Readonly<Record<string, unknown>>;
 
 const SIGNATURE = ',"manifest_signature":';
-/** Of 64 octets in base64url. */
+/** The length of 64 octets in base64url. */
 const SIGNATURE_LENGTH = 86;
 
-/** A manifest that nobody signs. */
+/** Encodes an unsigned manifest. */
 function* draftingUnsigned(manifest: Members): Paced<Draft> {
   const pieces = [...layOut(manifest, "plain"), Buffer.from(`${SIGNATURE}null}`)];
   const bytes = Buffer.allocUnsafeSlow(lengthOf(pieces));
@@ -101,7 +100,7 @@ function* draftingUnsigned(manifest: Members): Paced<Draft> {
   return { finish: () => Promise.resolve(bytes) };
 }
 
-/** One that is signed when it is finished. */
+/** Encodes a manifest that `finish` signs. */
 function* draftingSigned(manifest: Members, key: KeyObject): Paced<Draft> {
   const payload = [...layOut(manifest, "canonical"), CLOSING];
   const plain = [...layOut(manifest, "plain"), Buffer.from(`${SIGNATURE}"`)];
@@ -120,15 +119,15 @@ function* draftingSigned(manifest: Members, key: KeyObject): Paced<Draft> {
   return { finish };
 }
 
-/** Without padding. */
+/** The length of base64url without padding. */
 function base64Length(length: number): number {
   return Math.ceil((length * 4) / 3);
 }
 
-/** So little at a time that its text dies young, and three octets are four characters. */
+/** Octets per step: a multiple of three, and few, so that the text is short-lived. */
 const ENCODED_AT_ONCE = 12 * 1024;
 
-/** The rest of a piece goes with the next. */
+/** Encodes pieces as base64url; octets beyond a multiple of three go with the next piece. */
 function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<void> {
   const scratch = Buffer.allocUnsafe(ENCODED_AT_ONCE + 2);
   let at = start;
@@ -148,7 +147,7 @@ function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<vo
   target.write(scratch.toString("base64url", 0, kept), at, "latin1");
 }
 
-/** Less is signed sooner than a thread is made. */
+/** The shortest input, in octets, that is worth a thread. */
 const LONG = 1024 * 1024;
 
 const PROGRAM = `
@@ -156,7 +155,7 @@ const { parentPort, workerData: { key, input } } = require("node:worker_threads"
 parentPort.postMessage(require("node:crypto").sign(null, input, key));
 `;
 
-/** The signature in base64url. The input is given away: nobody else may look at it any more. */
+/** The signature in base64url. A long input is transferred to the thread, so nobody else may use it. */
 async function signElsewhere(key: KeyObject, input: Buffer): Promise<string> {
   if (input.length < LONG) return sign(null, input, key).toString("base64url");
   const worker = new Worker(PROGRAM, {
@@ -169,13 +168,13 @@ async function signElsewhere(key: KeyObject, input: Buffer): Promise<string> {
   return Buffer.from(signature).toString("base64url");
 }
 
-/** The form in which a document is written: as it is sent, or as it is hashed and signed. */
+/** The form of an encoded document: as sent, or as hashed and signed. */
 type Form = "plain" | "canonical";
 
-/** Items in both forms, without the brackets around them. */
+/** Items in both forms, without the enclosing brackets. */
 export type EncodedItems = Readonly<Record<Form, Pieces>>;
 
-/** A member of a document, in any number of parts. */
+/** A long list member of a document, in several encoded parts. */
 export class LongList {
   readonly parts: readonly EncodedItems[];
 
@@ -184,7 +183,7 @@ export class LongList {
   }
 }
 
-/** Encodes what is shown of each item, an item a step. */
+/** Encodes the shown form of items, one item a step. */
 export function* encodingItems<T>(
   items: Iterable<T>,
   show: (item: T) => object,
@@ -202,7 +201,7 @@ export function* encodingItems<T>(
   return { plain: plain.end(), canonical: canonical.end() };
 }
 
-/** The octets of a document with such members, in pieces, without its last brace. */
+/** Encodes a document in pieces, without its closing brace. */
 function layOut(document: Readonly<Record<string, unknown>>, form: Form): Pieces {
   const names = Object.keys(document);
   if (form === "canonical") names.sort();

@@ -1,6 +1,6 @@
 /**
- * The DISCOVER built-ins that give what this server has: agents and their Genesis, tools, APIs,
- * patterns, contracts.   AGTP-API §5.8
+ * The DISCOVER built-ins for the inventory of this server: agents and their Genesis, tools, APIs, patterns, contracts.
+ * AGTP-API §5.8
  */
 
 import { shareBody } from "../../base/kept-text.ts";
@@ -17,7 +17,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { DiscoveryContext } from "./config.ts";
 import { answerWith, arrayOf, type Builtin, Listing, sharing } from "./inventory.ts";
 
-/** A bare array of contracts. */
+/** DISCOVER /contracts: the active contracts of the caller, as a bare array. */
 export function contractsBuiltin(context: DiscoveryContext): Builtin {
   return {
     name: "contracts",
@@ -38,15 +38,15 @@ export function contractsBuiltin(context: DiscoveryContext): Builtin {
   };
 }
 
-/** Of everybody, the newest first, in steps: there may be very many. */
+/** The active contracts of every agent, newest first, in steps since there may be many. */
 function* listingActive(open: Iterable<Contract>): Paced<readonly object[]> {
   const active = yield* filterPaced(open, ({ state }) => state === "active");
   return yield* mapPaced(active.reverse(), contractEntry);
 }
 
 /**
- * DISCOVER /apis: the HTTP APIs beside this server, its own sidecar too; a bare array of `{name,
- * description?, base_url?}`.   AGTP-API §5.8.5
+ * DISCOVER /apis: the HTTP APIs beside this server, including its own sidecar; a bare array of `{name, description?,
+ * base_url?}`.   AGTP-API §5.8.5
  */
 export function apisBuiltin({ deployment }: DiscoveryContext): Builtin {
   return {
@@ -58,8 +58,8 @@ export function apisBuiltin({ deployment }: DiscoveryContext): Builtin {
 }
 
 /**
- * DISCOVER /patterns: the recipes that this server would negotiate against, `{rcns_enabled,
- * patterns}`. Those without a pattern match nothing and are not listed.   AGTP-API §5.8.6
+ * DISCOVER /patterns: the recipes that this server negotiates against, `{rcns_enabled, patterns}`. Recipes without a
+ * pattern match nothing and are not listed.   AGTP-API §5.8.6
  */
 export function patternsBuiltin({ recipes, features }: DiscoveryContext): Builtin {
   const patterns = [...recipes.values()].flatMap((recipe) => patternEntry(recipe) ?? []);
@@ -73,8 +73,8 @@ export function patternsBuiltin({ recipes, features }: DiscoveryContext): Builti
 }
 
 /**
- * DISCOVER /tools: the tools that this server makes available, in MCP's shape. EXECUTE takes each
- * by its name or by its action, also as a carried tool call.   AGTP-API §5.8.4
+ * DISCOVER /tools: the tools of this server in MCP's shape. EXECUTE accepts each by its name or by its action, also as
+ * a carried tool call.   AGTP-API §5.8.4
  */
 export function toolsBuiltin(context: DiscoveryContext): Builtin {
   const tools = new Listing(() => listingServedTools(context), context);
@@ -92,8 +92,8 @@ function* listingServedTools({ deployment }: DiscoveryContext): Paced<readonly o
 }
 
 /**
- * DISCOVER /agents: the agents that this server hosts, with their trust posture; entries withheld
- * by policy leave no trace.   AGTP-API §5.8.2
+ * DISCOVER /agents: the agents that this server hosts, with their trust posture; entries withheld by policy leave no
+ * trace.   AGTP-API §5.8.2
  */
 export function agentsBuiltin(context: DiscoveryContext): Builtin {
   const agents = new Listing(() => listingAgents(context), context);
@@ -126,9 +126,8 @@ function agentEntry(agent: AgentDocument, methodsCount: number): Record<string, 
 }
 
 /**
- * DISCOVER /genesis: the Agent Genesis of the agent that `agent_id` names, else of the one that
- * asks, else of the configured default; the octets are those that were loaded, in canonical form.
- * 404 when that agent has none.   AGTP-API §5.8.1
+ * DISCOVER /genesis: the Agent Genesis of the agent that `agent_id` names, or else of the caller, or else of the
+ * configured default, as the octets of its canonical form. 404 if that agent has none.   AGTP-API §5.8.1
  */
 export function genesisBuiltin(context: DiscoveryContext): Builtin {
   return {
@@ -147,7 +146,7 @@ export function genesisBuiltin(context: DiscoveryContext): Builtin {
   };
 }
 
-/** Names can be guessed, so they find an agent only for whoever may learn which agents there are. */
+/** A name could be guessed, so it finds an agent only for callers that may list agents. */
 function addressedAgent(context: DiscoveryContext, call: Call): AgentDocument | undefined {
   const { directory: agents, config } = context;
   const { default: defaultAgent } = config.agents;

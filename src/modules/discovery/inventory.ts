@@ -1,4 +1,4 @@
-/** The inventory of the reserved DISCOVER built-ins, decided at start-up.   AGTP-API §5.8 */
+/** The parts of the DISCOVER built-ins: their description, and cached listings.   AGTP-API §5.8 */
 
 import { sharingBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
@@ -21,19 +21,19 @@ export interface Builtin {
   readonly inputProperties?: Readonly<Record<string, unknown>>;
   readonly outputSchema: JsonSchema;
   readonly handler: RouteHandler;
-  /** Makes what the handler answers with, where that takes long. */
+  /** Builds a long answer ahead of the first request. */
   prepare?(): Promise<void>;
 }
 
-/** Schema of a bare array of objects with some required members. */
+/** The schema of a bare array of objects with required members. */
 export function arrayOf(required: readonly string[]): JsonSchema {
   return { type: "array", items: { type: "object", required } };
 }
 
-/** Of JSON; what an agent negotiates beyond it is in DISCOVER /contracts alone. */
+/** Most characters of JSON for an agent's persistent contracts; DISCOVER /contracts has the others. */
 const MOST_CHARACTERS = 256 * 1024;
 
-/** Each pair once, as it is answered now: the newest contract, where nothing is registered. */
+/** An agent's persistent contracts: for each pair the newest contract, if no endpoint is registered there. */
 export function persistentEndpoints(
   { deployment }: DiscoveryContext,
   manifest: Pick<CurrentManifest, "isListed">,
@@ -63,17 +63,17 @@ export type Listed = readonly object[];
 export class Listing {
   readonly #latest: Latest<Listed>;
 
-  /** It may be long: it is made in steps, with everybody else's turn in between. */
+  /** Builds the listing in steps that yield to other work, because it may be long. */
   constructor(make: () => Paced<Listed>, context: DiscoveryContext) {
     this.#latest = new Latest(async () => whileServing(context)(sharing(make())));
   }
 
-  /** Makes the inventory, so that nobody waits for it. */
+  /** Builds the listing ahead of the first request. */
   async prepare(): Promise<void> {
     await this.#latest.get();
   }
 
-  /** Answers with it, or with what is made of it. */
+  /** Answers with the listing, or with `answerOf` of it. */
   answer(
     answerOf: (entries: Listed) => HandlerResult | Promise<HandlerResult> = (body) => ({ body }),
   ): HandlerResult | Promise<HandlerResult> {
@@ -82,7 +82,7 @@ export class Listing {
   }
 }
 
-/** Entries that belong to one answer alone, encoded in steps where there are many. */
+/** Answers with entries for one request only, encoded in steps if there are many. */
 export function answerWith<T>(
   items: readonly T[],
   entryOf: (item: T) => object,
@@ -93,10 +93,10 @@ export function answerWith<T>(
   return Promise.resolve(body).then((entries) => ({ body: entries }));
 }
 
-/** They take less than a millisecond. */
+/** Number of entries encoded at once, in under a millisecond. */
 const FEW = 100;
 
-/** Makes a list and encodes it for all who are answered with it, in steps. */
+/** Builds a list in steps, and encodes it once for every answer. */
 export function* sharing(making: Paced<Listed>): Paced<Listed> {
   return yield* sharingBody(yield* making);
 }

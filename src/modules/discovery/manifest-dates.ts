@@ -1,6 +1,6 @@
 /**
- * The dates of manifests: of one content one pair, which is the first that was told of it. The store
- * has them for all nodes and workers, a file of the state directory where the store forgets.
+ * The dates of manifests: for each content the pair that was stored first. The store shares them among nodes and
+ * workers; a file in the state directory replaces a store that does not persist.
  * AGTP-API §8.3
  */
 import { accessSync, constants, renameSync, statSync, writeFileSync } from "node:fs";
@@ -13,10 +13,10 @@ import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 import type { ManifestDates } from "./document.ts";
 
-/** Nodes that are brought to another configuration have two contents; the oldest are forgotten. */
+/** While nodes change to another configuration there are two contents; the oldest are evicted. */
 const QUOTA = { all: 64 };
 
-/** Those that a process tells, and what is kept of all. */
+/** The dates that this process publishes, and the stored dates. */
 export class KeptDates {
   #stored: Collection<ManifestDates> | undefined;
   #told: { readonly hash: string; readonly dates: ManifestDates } | undefined;
@@ -34,12 +34,12 @@ export class KeptDates {
     return kept;
   }
 
-  /** Grows whenever others were sooner than this process with dates of what it tells. */
+  /** Increases when another process stored other dates first for this process's content. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The dates that belong to this content: `updated` moves exactly when it does. */
+  /** The dates of a content; `updated` changes exactly when the content does. */
   of(hash: string, file: string, now: Date): ManifestDates {
     const inFile = readKept(file);
     const told = this.#told?.hash === hash ? this.#told.dates : undefined;
@@ -51,7 +51,7 @@ export class KeptDates {
     return this.#tell(hash, { issued, updated });
   }
 
-  /** Keeps dates that were told; throws when they cannot be stored, or the file cannot be written. */
+  /** Stores published dates; rejects if the store or the file cannot be written. */
   async keep(hash: string, file: string, told: ManifestDates): Promise<void> {
     const adding = await this.#stored?.add(hash, told);
     const dates = adding?.kind === "taken" ? adding.item : told;
@@ -73,12 +73,12 @@ export class KeptDates {
   }
 }
 
-/** The file of the dates. */
+/** The path of the dates file. */
 export function manifestFile(directory: string): string {
   return join(directory, ".agtp", "manifest.json");
 }
 
-/** The dates in the file, of the content that was served last. */
+/** The file's dates, with the hash of the content served last. */
 interface DatesInFile extends ManifestDates {
   readonly content_hash: string;
 }
@@ -100,8 +100,8 @@ function keepInFile(file: string, dates: DatesInFile): void {
 }
 
 /**
- * Throws when the dates could not be kept there: what is there is no file, or its directory cannot be
- * written. A directory that is not there is made with them.
+ * Throws if the dates file could not be written: the path is not a file, or its directory is not writable. A missing
+ * directory is no fault, since it is created.
  */
 export function checkKeepable(file: string): void {
   const directory = dirname(file);
@@ -111,7 +111,7 @@ export function checkKeepable(file: string): void {
   if (place !== undefined) accessSync(directory, constants.W_OK);
 }
 
-/** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
+/** Undefined if the file is missing or unreadable; the manifest then counts as new. */
 function readKept(file: string): DatesInFile | undefined {
   const kept = parseJson(readBoundedFile(file, MAX_BYTES).text ?? "");
   return isKept(kept) ? kept : undefined;

@@ -19,7 +19,7 @@ import { loadYaml } from "./describe-identity.ts";
 import { checkKeepable, KeptDates, manifestFile } from "./manifest-dates.ts";
 import { CurrentManifest } from "./publish.ts";
 
-/** It goes last: what it shows is what the others have contributed. */
+/** The module comes last, because it shows the other modules' contributions. */
 export const discoveryModule: Module<DiscoverySections> = {
   name: "discovery",
   takes: { agents: true, hostedProtocols: true, policies: true, server: true },
@@ -36,7 +36,7 @@ export const discoveryModule: Module<DiscoverySections> = {
       routes: protocolRoutes([...floor, ...endpoints, ...builtins.endpoints], context),
       blockers: [...problems, ...skippedProtocols(context)],
       complete: async () => {
-        // `keep` would find it only when the server is ready already.
+        // `keep` runs only once the server is ready, which is too late for a warning.
         foreseen = await warningOf(config, () => checkKeepable(manifestFile(config.directory)));
         return foreseen;
       },
@@ -68,7 +68,7 @@ async function loadOverrides(
   return { overrides, problems };
 }
 
-/** A manifest lists no method that the server does not know.   AGTP-API §8.6 */
+/** Warns of hosted protocols with an unknown method, which the manifest leaves out.   AGTP-API §8.6 */
 function skippedProtocols({ config, catalog, methodPolicy }: DiscoveryContext): Problem[] {
   const file = relative(config.directory, config.file);
   return config.hostedProtocols.flatMap(({ method }, index) => {
@@ -78,7 +78,7 @@ function skippedProtocols({ config, catalog, methodPolicy }: DiscoveryContext): 
   });
 }
 
-/** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */
+/** Turns a failure to store the dates into a warning: the manifest stays valid, with newer dates than needed. */
 async function warningOf(
   { directory }: DiscoverySections,
   keep: () => void | Promise<void>,
@@ -93,7 +93,7 @@ async function warningOf(
   }
 }
 
-/** The operator's endpoints and the floor, of which this module answers two methods itself. */
+/** The methods of the operator's endpoints and of the floor; this module itself adds DESCRIBE and DISCOVER. */
 function* filteringServed({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
   const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
   const shown = yield* filterPaced(

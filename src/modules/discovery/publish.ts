@@ -1,7 +1,7 @@
 /**
- * The two variants of the manifest that a server publishes: with its hosted agents, for those who
- * may learn of them, and without. Both carry the dates of the whole, which are kept across
- * restarts. An agent that negotiated endpoints to stay gets its variant with these in it.
+ * The two variants of the published manifest: with the hosted agents, for callers that may list them, and without.
+ * Both have the dates of the whole, which are kept across restarts. An agent with persistent contracts gets its
+ * variant with these added.
  * AGTP-API §8.3, §8.5, §10.8
  */
 import { hash } from "node:crypto";
@@ -31,28 +31,28 @@ import { type KeptDates, manifestFile } from "./manifest-dates.ts";
 /** Both variants, encoded. */
 export interface PublishedManifest {
   readonly disclosed: ManifestDocument;
-  /** Without the hosted agents. */
+  /** The manifest without the hosted agents. */
   readonly withheld: ManifestDocument;
-  /** One of the two with an agent's own endpoints, which belong to nobody else's. */
+  /** Builds a variant with an agent's own endpoints, for that agent only. */
   extend(isDisclosed: boolean, own: readonly EndpointDefinition[]): Promise<ManifestDocument>;
-  /** Keeps the dates, for restarts and for others; throws when they cannot be. */
+  /** Stores the dates for restarts and other processes; rejects if they cannot be stored. */
   keep(): Promise<void>;
 }
 
 interface Publishing extends ManifestEncoding {
-  /** Those that every manifest of a deployment has. */
+  /** The endpoints in every manifest of a deployment. */
   readonly endpoints: EncodedItems;
   readonly kept: KeptDates;
 }
 
-/** Builds both variants, signed where there is a key. Writes nothing before `keep`. */
+/** Builds both variants, signed if there is a key. Writes nothing before `keep`. */
 async function publishManifest(
   context: DiscoveryContext,
   { endpoints: common, kept: datesKept, key, drive }: Publishing,
 ): Promise<PublishedManifest> {
   const { config, directory, state } = context;
   const file = manifestFile(config.directory);
-  // A change that nobody is shown does not count as content.
+  // Changes that no caller sees do not count as content.
   const agents = config.agents.disclosure === "private" ? [] : directory.list();
   const { lifecycle } = state;
   const referring = async (statusOf: AgentStanding["statusOf"]): Promise<EncodedItems> =>
@@ -70,7 +70,7 @@ async function publishManifest(
     contentWith(isDisclosed ? [references] : [], ...own);
   const whole = contentOf(true);
   const hash = await drive(hashingContent(whole));
-  // Where agents have come to is known to all nodes with its time, so that no date is kept of it.
+  // The hash for the stored dates ignores agents' current status, whose time every node knows anyway.
   const moved = agents.flatMap((agent) => lifecycle.statusSince(agent) ?? []);
   const atRest =
     moved.length === 0 ? whole : contentWith([await referring(({ status }) => status)]);
@@ -97,7 +97,7 @@ async function publishManifest(
   return { disclosed, withheld, extend, keep: () => datesKept.keep(hashAtRest, file, kept) };
 }
 
-/** The latest of some times, RFC 3339 in UTC. */
+/** The latest of several times, RFC 3339 in UTC. */
 function latestOf(times: readonly string[]): string {
   return times.reduce((latest, time) => (Date.parse(time) > Date.parse(latest) ? time : latest));
 }
@@ -110,8 +110,8 @@ const MANIFESTS = 16;
 const OCTETS = 64 * 1024 * 1024;
 
 /**
- * Manifests kept ready by name, those that were asked for last: encoding and signing one takes long
- * where there is much in it. One that is longer than all may be is made for each who asks.
+ * The recently used manifests by name, cached because encoding and signing a large one takes long. One that exceeds
+ * the whole cache is built for each request.
  */
 export class ReadyManifests {
   readonly #ready: LRUCache<string, Promise<ManifestDocument>>;
@@ -120,7 +120,7 @@ export class ReadyManifests {
     this.#ready = new LRUCache({ max: MANIFESTS, maxSize: octets });
   }
 
-  /** Those who ask for the same while it is made wait for the same. */
+  /** Returns the manifest of a name; concurrent requests share one build. */
   get(name: string, make: () => Promise<ManifestDocument>): Promise<ManifestDocument> {
     const known = this.#ready.get(name);
     if (known !== undefined) return known;
@@ -128,11 +128,11 @@ export class ReadyManifests {
     this.#ready.set(name, made, { size: 1 });
     made.then(
       ({ bytes }) => {
-        // A value that is set again under its key would keep its old size.
+        // Setting a value again under its key would keep its old size.
         this.#ready.delete(name);
         this.#ready.set(name, made, { size: bytes.length });
       },
-      // A manifest that could not be made is tried again.
+      // A failed build is not cached.
       () => this.#ready.delete(name),
     );
     return made;
@@ -140,9 +140,8 @@ export class ReadyManifests {
 }
 
 /**
- * The manifest as it is now: made anew when an agent has come to another status, a port is known, or
- * others were sooner with its dates.
- * Its endpoints are encoded once, for the first.
+ * The current manifest, rebuilt when an agent's status changes, a port becomes known, or another process stored its
+ * dates first. The endpoints are encoded only once.
  */
 export class CurrentManifest {
   readonly #context: DiscoveryContext;
@@ -160,14 +159,14 @@ export class CurrentManifest {
     );
   }
 
-  /** Tells whether it lists such a pair. */
+  /** Tells whether the manifest lists a pair. */
   isListed(method: string, path: string): boolean {
     const { listed } = this.#context.deployment();
     this.#pairs ??= new Set(listed.map(({ definition }) => pairText(definition)));
     return this.#pairs.has(pairText({ method, path }));
   }
 
-  /** At once where nothing has changed. */
+  /** Returns the manifest, synchronously if nothing has changed. */
   get(): PublishedManifest | Promise<PublishedManifest> {
     return this.#latest.get();
   }
@@ -186,13 +185,13 @@ export class CurrentManifest {
   }
 }
 
-/** The members of which there may be very many. */
+/** The members that may be very long. */
 interface ManifestLists {
   readonly endpoints: LongList;
   readonly agents: LongList;
 }
 
-/** Every field of §8.2 but the document's own version, dates and signature. */
+/** Builds the fields of §8.2, without the document's own version, dates and signature. */
 function buildManifest(context: DiscoveryContext, lists: ManifestLists): ManifestContent {
   const { config, catalog, methodPolicy } = context;
   const { features, apis, hostedProtocols } = context.deployment();
@@ -235,7 +234,7 @@ function serverBlock({ server }: DiscoverySections, features: readonly string[])
   };
 }
 
-/** Lists the floor methods; an entry says if the operator's own endpoint answers it on "/". */
+/** Lists the embedded methods; `binding` marks one whose "/" the operator's own endpoint answers. */
 function embeddedMethods({
   catalog,
   deployment,
@@ -258,7 +257,7 @@ function embeddedMethods({
   }));
 }
 
-/** The entry of an agent, with where it stands. */
+/** The entry of an agent, with its current status. */
 function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   return {
     agent_id: agent.agentId,
@@ -270,19 +269,19 @@ function agentReference(agent: AgentDocument, status: AgentStatus): Record<strin
   };
 }
 
-/** The order in which features are named; any others follow. */
+/** The order of known features; others follow. */
 const FEATURES: readonly string[] = [
   ...["endpoint-registry", "composition", "external-service", "lifecycle", "attribution"],
   ...["http-gateway", "synthesis", "rcns"],
 ];
 
-/** The features of this server in the order of the manifest. */
+/** This server's features, in the order of the manifest. */
 function supportedFeatures(features: readonly string[]): readonly string[] {
   const known = FEATURES.filter((feature) => features.includes(feature));
   return [...new Set([...known, ...features])];
 }
 
-/** The operator's words about a protocol come before the server's. */
+/** The operator's entry for a protocol takes precedence over the server's. */
 function withOperators(
   listed: DiscoverySections["hostedProtocols"],
   own: DiscoverySections["hostedProtocols"],
