@@ -1,7 +1,7 @@
 /**
- * The way to a collector, as the configuration says it: no variable of the environment has a word in it. The
- * exporters wait as long as anything comes: here each request has its time, whatever the collector says
- * meanwhile, and whoever holds one on holds up none of the next.
+ * Exporter options for a collector, from the configuration only; OpenTelemetry's environment variables are not read.
+ * The library's exporters wait as long as data arrives, so here every request has a fixed deadline, and a stalled
+ * answer does not delay later requests.
  */
 import type { Duplex } from "node:stream";
 import {
@@ -16,7 +16,7 @@ type Agent = Awaited<ReturnType<OpenAgent>>;
 
 type ExporterOptions = Parameters<typeof createOtlpHttpExportDelegate>[0];
 
-/** The options of an exporter, which opens no connection by itself. */
+/** The options of an exporter, whose connections are opened on demand. */
 export function exporterOptions({ ca, headers, ...address }: CollectorAddress): ExporterOptions {
   const openAgent = httpAgentFactoryFromOptions({ keepAlive: true, ...given({ ca }) });
   return {

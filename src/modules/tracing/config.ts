@@ -1,4 +1,4 @@
-/** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry, and how that is reached. */
+/** `[tracing]`: traces of requests for an OpenTelemetry collector, and its address. */
 import { withoutEndSlashes } from "../../base/url-text.ts";
 import { VERSION } from "../../base/version.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
@@ -17,13 +17,13 @@ import {
   word,
 } from "../../schema/section-field.ts";
 
-/** `[tracing]` */
+/** `[tracing]`, with every default filled in. */
 export interface TracingConfig {
   readonly enabled: boolean;
   readonly endpoint: string;
-  /** Values are secrets. */
+  /** The values are secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Absolute. */
+  /** An absolute path. */
   readonly ca?: string;
   /** From 0 to 1. */
   readonly sampleRatio: number;
@@ -54,7 +54,7 @@ export const tracingSection: Schema = table("Traces for a collector of OpenTelem
   service_name: text("agtpd", "The name of the service in traces"),
 });
 
-/** Tells whether the metrics are sent, too. */
+/** Tells whether metrics are pushed too. */
 export function pushesMetrics({ enabled, metrics }: TracingConfig): boolean {
   return enabled && metrics;
 }
@@ -65,7 +65,7 @@ export interface TracingSections extends Taking<"server" | "limits"> {
 
 export type TracingContext = ModuleContext<TracingSections>;
 
-/** The attributes of the daemon in the eyes of the collector. */
+/** The resource attributes of the daemon. */
 export function serviceResource({
   tracing,
   server,
@@ -78,13 +78,13 @@ export function serviceResource({
 }
 
 const SEND_TIMEOUT_MS = 5_000;
-/** More are never on their way at once. */
+/** The most requests at once. */
 const AT_ONCE = 64;
 
-/** A daemon that ends waits no longer than this for its collector. */
+/** The longest wait for the collector at the daemon's end. */
 export const LAST_SENDING_MS = 2_000;
 
-/** Where a collector is, in a form that another thread can be given. */
+/** The address of a collector, in a form that can be passed to a thread. */
 export interface CollectorAddress {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -94,7 +94,7 @@ export interface CollectorAddress {
   readonly ca?: string;
 }
 
-/** The address of one kind of data. Throws where the file of certificates cannot be read. */
+/** The address for one signal. Throws if the certificate file cannot be read. */
 export function collectorAddress(
   { endpoint, headers, ca }: TracingConfig,
   path: string,

@@ -1,4 +1,4 @@
-/** Makes spans of calls over AGTP, MCP and the pipes of processes, and of questions to models. */
+/** Client spans of calls over AGTP, MCP and the pipes of processes, and of model calls. */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import {
   LEAVING_CHANNELS,
@@ -11,7 +11,7 @@ import { ATTRIBUTES, type Place, SPAN_KINDS, type SpanRecord } from "./span-reco
 import type { Spans } from "./spans.ts";
 import { fieldsOf } from "./traced-route.ts";
 
-/** Makes spans from now on; answers how to end it. */
+/** Starts creating spans; returns the function that stops it. */
 export function listenToLeaving(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
   const known = new WeakMap<object, SpanRecord>();
   return listenTo({
@@ -71,7 +71,7 @@ function describe(span: SpanRecord, { kind, operation, to }: Leaving): void {
   }
 }
 
-/** The part of undici's request that is used. */
+/** The used part of undici's request. */
 interface LeavingRequest {
   readonly origin: string | URL;
   readonly method: string;
@@ -85,8 +85,8 @@ interface Told {
 }
 
 /**
- * Spans of requests that leave over HTTP: to upstreams, webhooks, MCP servers, AGNTCY agents and
- * models. undici tells of each, and takes the fields by which the other side can follow.
+ * Client spans of outgoing HTTP requests: to upstreams, webhooks, MCP servers, AGNTCY agents and models. undici
+ * reports each request, and accepts the trace context's header fields.
  */
 export function listenToUndici(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
   const known = new WeakMap<LeavingRequest, SpanRecord>();
@@ -132,7 +132,7 @@ export function markFailed(span: SpanRecord, type: string): void {
   span.hasFailed = true;
 }
 
-/** The code or the class of an error: its message may quote anything. */
+/** The code or class of an error; its message is left out, since it may quote anything. */
 function errorTypeOf(error: unknown): string {
   if (!(error instanceof Error)) return "_OTHER";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

@@ -1,7 +1,6 @@
 /**
- * Traces: tells a collector of OpenTelemetry about requests and the calls that they make. It listens
- * to `node:diagnostics_channel`, and nothing of the pipeline knows it; where it is off, nothing of it
- * is loaded.   docs/tracing.md
+ * Traces: reports requests, and the calls that they make, to an OpenTelemetry collector. The module listens to
+ * `node:diagnostics_channel`, unknown to the pipeline; if it is off, none of it is loaded.   docs/tracing.md
  */
 import type { Module } from "../../dispatch/module/module.ts";
 import type { TracingSections } from "./config.ts";

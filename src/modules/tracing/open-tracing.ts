@@ -1,4 +1,4 @@
-/** Traces of a deployment: begun when it is served, ended with the last of its requests. */
+/** The tracing of a deployment: starts when it is served, and ends with the last of its requests. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
@@ -20,7 +20,7 @@ import type { Place } from "./span-record.ts";
 import { SpanIds, Spans } from "./spans.ts";
 import { type SenderOptions, type SpanSender, ThreadSender } from "./thread-sender.ts";
 
-/** The contribution of a deployment that is traced. */
+/** The contribution of a traced deployment. */
 export function openTracing({ config, catalog, log }: TracingContext): Contribution {
   let collector: CollectorAddress;
   try {
@@ -43,7 +43,7 @@ export function openTracing({ config, catalog, log }: TracingContext): Contribut
       stop = async (onLast) => tracing.requests.beginNoMore(onLast);
       end = tracing.end;
     },
-    // A span that has begun is told of to its end.
+    // Started spans are still reported when they end.
     stop: () => stop(() => void end()),
     close: () => end(),
   };
@@ -51,7 +51,7 @@ export function openTracing({ config, catalog, log }: TracingContext): Contribut
 
 interface Tracing {
   readonly requests: RequestSpans;
-  /** Sends the spans that wait; done once. */
+  /** Sends the waiting spans; repeated calls return the same promise. */
   end(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ function beginTracing(
 
 function openSender(options: SenderOptions): SpanSender {
   const script = new URL("./sending-thread.js", import.meta.url);
-  // A thread runs built code only; where the sources themselves run, there is none to start.
+  // A thread runs only built code; a daemon run from its sources sends on its own thread.
   if (existsSync(fileURLToPath(script))) return new ThreadSender({ script, ...options });
   const sender = import("./otlp-sender.ts").then(({ createOtlpSender }) =>
     createOtlpSender(options),

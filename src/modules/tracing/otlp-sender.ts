@@ -7,13 +7,13 @@ import { exporterOptions } from "./collector-agent.ts";
 import { traceRequest } from "./span-octets.ts";
 import type { SenderOptions, SpanBatch, SpanSender } from "./thread-sender.ts";
 
-/** By this name the library knows its own. */
+/** The component's name within the library. */
 const COMPONENT = "otlp_http_span_exporter";
 
-/** A sender on the thread that asks for it. */
+/** Creates a sender that works on the calling thread. */
 export function createOtlpSender({ collector, resource }: SenderOptions): SpanSender {
   const source = { resource, scope: { name: "agtpd", version: VERSION } };
-  // An answer is read in the very turn in which its batch is called back.
+  // A response is read in the same turn in which its batch's callback runs.
   let rejected = 0;
   const serializer = {
     serializeRequest: ({ octets }: SpanBatch) => traceRequest(source, octets),

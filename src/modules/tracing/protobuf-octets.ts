@@ -1,9 +1,9 @@
 /**
- * Octets of protobuf, written one field after the other. A field is named by its tag: its number and
- * the form of its value.   protobuf "Encoding"
+ * Writes protobuf messages field by field. A field begins with its tag: its number and its wire type.   protobuf
+ * "Encoding"
  */
 
-/** The forms of values. */
+/** Wire types. */
 const VARINT = 0;
 const FIXED64 = 1;
 const LENGTH = 2;
@@ -13,10 +13,10 @@ const MORE = 0x80;
 const LOW_BITS = 0x7f;
 const TWO_32 = 2 ** 32;
 const INITIAL_BYTES = 16_384;
-/** The longest number: 64 bits, seven an octet. */
+/** The longest varint: 64 bits, seven an octet. */
 const NUMBER_BYTES = 10;
 
-/** Nibbles by the code of their hex digit. */
+/** The value of a hex digit by its character code. */
 const NIBBLES = new Uint8Array(128);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) {
   NIBBLES[digit.charCodeAt(0)] = value;
@@ -28,7 +28,7 @@ export class ProtobufOctets {
   #length = 0;
 
   constructor(initialBytes: number = INITIAL_BYTES) {
-    // Of no pool: they may be given to another thread.
+    // Not from the pool, since the buffer may be transferred to another thread.
     this.#octets = Buffer.allocUnsafeSlow(initialBytes);
   }
 
@@ -36,19 +36,19 @@ export class ProtobufOctets {
     return this.#length;
   }
 
-  /** Everything that was written, without a copy. */
+  /** The written octets, without a copy. */
   get written(): Uint8Array<ArrayBuffer> {
     return this.#octets.subarray(0, this.#length) as Uint8Array<ArrayBuffer>;
   }
 
-  /** A whole number, not negative. */
+  /** Writes a non-negative integer. */
   number(field: number, value: number): void {
     this.#reserve(2 * NUMBER_BYTES);
     this.#tag(field, VARINT);
     this.#varint(value);
   }
 
-  /** A signed whole number; a negative one takes ten octets. */
+  /** Writes a signed integer; a negative one takes ten octets. */
   signed(field: number, value: number): void {
     if (value >= 0) {
       this.number(field, value);
@@ -73,11 +73,11 @@ export class ProtobufOctets {
     this.#word(value);
   }
 
-  /** A time in nanoseconds since the epoch, given in milliseconds with their fractions. */
+  /** Writes a time in nanoseconds since the epoch, given in milliseconds with their fractions. */
   time(field: number, ms: number): void {
     this.#reserve(2 * NUMBER_BYTES);
     this.#tag(field, FIXED64);
-    // Nanoseconds have more bits than a number: they are made in two halves.
+    // Nanoseconds exceed a number's precision, so they are computed in two halves.
     const whole = Math.floor(ms);
     const high = Math.floor(whole / 2 ** 20) * 1_000_000;
     const low = (whole % 2 ** 20) * 1_000_000 + Math.floor((ms - whole) * 1_000_000);
@@ -86,7 +86,7 @@ export class ProtobufOctets {
     this.#word(Math.floor(high / 2 ** 12) + Math.floor(sum / TWO_32));
   }
 
-  /** Octets that are given as hex digits. */
+  /** Writes octets given as hex digits. */
   hex(field: number, digits: string): void {
     const length = digits.length >>> 1;
     this.#reserve(2 * NUMBER_BYTES + length);
@@ -120,14 +120,14 @@ export class ProtobufOctets {
     this.#length = to + text.length;
   }
 
-  /** Fields that were written elsewhere. */
+  /** Writes already encoded fields. */
   fields(octets: Uint8Array): void {
     this.#reserve(octets.length);
     this.#octets.set(octets, this.#length);
     this.#length += octets.length;
   }
 
-  /** Begins a message within this one; answers its start, by which `end` ends it. */
+  /** Begins a nested message; returns its start, which `end` takes. */
   begin(field: number): number {
     this.#reserve(2 * NUMBER_BYTES);
     this.#tag(field, LENGTH);

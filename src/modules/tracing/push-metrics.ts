@@ -1,4 +1,4 @@
-/** Sends the metrics of `/metrics` to the collector of traces, every 15 seconds and at the end. */
+/** Pushes the metrics of `/metrics` to the collector of traces, every 15 seconds and at the end. */
 import { ValueType } from "@opentelemetry/api";
 import { createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
 import {
@@ -25,11 +25,11 @@ import {
   type TracingSections,
 } from "./config.ts";
 
-/** Sending, until it is closed. */
+/** Pushed metrics, until they are closed. */
 export interface PushedMetrics {
-  /** Sends to where another configuration says from now on; the last of before still goes to where that said. */
+  /** Redirects later pushes to the new configuration's collector; the old collector gets a last push. */
   follow(sections: PushingSections): void;
-  /** Sends the last of it, in its time. Never rejects. */
+  /** Pushes a last time, within a bound. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -37,16 +37,16 @@ type PushingSections = Pick<TracingSections, "tracing" | "server">;
 
 const INTERVAL_MS = 15_000;
 const TIMEOUT_MS = 5_000;
-/** By this name the library knows its own. */
+/** The component's name within the library. */
 const COMPONENT = "otlp_http_metric_exporter";
 
-/** Sends from now on; `untilMs` is how long the last time may take. */
+/** Starts pushing; `untilMs` bounds the last push. */
 export function pushMetrics(
   sections: PushingSections,
   registry: Pick<Registry, "getMetricsAsJSON">,
   untilMs: number,
 ): PushedMetrics {
-  // Of the registry, whoever is told: with a later time, what was counted before would count twice.
+  // Counts start here for every collector; with a later start, earlier counts would be added twice.
   const since = hrTime(Date.now());
   const open = (to: PushingSections): PeriodicExportingMetricReader => {
     const resource = resourceFromAttributes(serviceResource(to));
@@ -65,7 +65,7 @@ export function pushMetrics(
         void end(current);
         current = next;
       } catch {
-        // Its certificates have been there a moment ago: they are sent to where they were.
+        // The certificates have vanished since the configuration was checked, so pushes still go to the old collector.
       }
     },
     close: () => end(current),
@@ -122,7 +122,7 @@ function dataOf(metric: PromMetric, span: Span): MetricData {
   return { descriptor, aggregationTemporality, dataPointType, isMonotonic: true, dataPoints };
 }
 
-/** Whole seconds and nanoseconds, as the library has times. */
+/** Seconds and nanoseconds, the library's form of a time. */
 function hrTime(ms: number): [number, number] {
   return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 }
@@ -142,13 +142,13 @@ interface PromValue {
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** A point of a counter or a gauge. */
+/** A data point of a counter or a gauge. */
 interface Point {
   readonly attributes: Attributes;
   readonly value: number;
 }
 
-/** A point of a histogram; counts are of one bucket each. */
+/** A data point of a histogram; each count is of one bucket only. */
 interface HistogramPoint {
   readonly attributes: Attributes;
   readonly value: {
@@ -169,7 +169,7 @@ interface Gathered {
   sum: number;
 }
 
-/** Reads a histogram; each of its buckets counts the ones below it as well. */
+/** Reads a histogram, whose buckets are cumulative in Prometheus. */
 function readHistogram({ name, values }: PromMetric): readonly HistogramPoint[] {
   const gathered = new Map<string, Gathered>();
   for (const { value, labels, metricName } of values) {

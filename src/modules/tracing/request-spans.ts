@@ -1,7 +1,7 @@
 /**
- * Spans of requests: one for each that comes in, one for its handler, one for each that a handler
- * dispatches. A refused one has the gate and the code of its refusal. One that came over HTTP has a span
- * of HTTP around it; pages and files have none.
+ * Spans of requests: one for each incoming request, one for its handler, and one for each request that a handler
+ * dispatches. The span of a refused request has the gate and the refusal's code. A request over HTTP has an HTTP span
+ * around its own; pages and files have none.
  */
 
 import type { AsyncLocalStorage } from "node:async_hooks";
@@ -33,7 +33,7 @@ import { readParent, tracedRoute } from "./traced-route.ts";
 interface RequestSpansParts {
   readonly spans: Spans;
   readonly places: AsyncLocalStorage<Place>;
-  /** Tells a method of the catalog: no other name stands in a trace. */
+  /** True for a method of the catalog; other names never get into a trace. */
   isMethod(name: string): boolean;
 }
 
@@ -47,7 +47,7 @@ export class RequestSpans {
     this.#parts = parts;
   }
 
-  /** Makes spans from now on; answers how to end it. */
+  /** Starts creating spans; returns the function that stops it. */
   listen(): () => void {
     this.#endBeginning = listenTo({
       [CHANNELS.start]: ({ exchange }: { readonly exchange: Exchange }) => this.#began(exchange),
@@ -67,7 +67,7 @@ export class RequestSpans {
     };
   }
 
-  /** Other requests are another's; calls back after the last of these. */
+  /** Leaves new requests to the next deployment's listener; calls back after the last of its own. */
   beginNoMore(onLast: () => void): void {
     this.#endBeginning();
     if (this.#underWay === 0) onLast();
@@ -101,7 +101,7 @@ export class RequestSpans {
     return httpSpan(http, this.#parts.spans, (name) => exchange.header(name));
   }
 
-  /** The span of a request; of one that is not sampled, a name for others to follow. */
+  /** The span of a request; of an unsampled one, a link for its calls. */
   #linkOf(exchange: Exchange): SpanLink | undefined {
     const known = knownSpan(exchange);
     const { traceId, inner } = exchange;
@@ -115,7 +115,7 @@ export class RequestSpans {
     const { staysInside: isInside } = tracedRoute(route);
     const request = isInside ? knownSpan(exchange) : this.#linkOf(exchange);
     if (request === undefined) return;
-    // A dispatched request has one span, which is its handler's as well.
+    // A dispatched request has a single span, which covers its handler.
     const span = exchange.inner === undefined ? this.#handlerSpan(message, request) : undefined;
     if (isInside) return;
     const { places } = this.#parts;
@@ -174,7 +174,7 @@ export class RequestSpans {
     if (status >= 500) markFailed(span, String(status));
   }
 
-  /** Without an endpoint, the method is all that a request says. */
+  /** Without an endpoint, only the method names the request. */
   #nameMethod(span: SpanRecord, method: string): void {
     if (!this.#parts.isMethod(method)) return;
     span.name = method;
@@ -182,13 +182,13 @@ export class RequestSpans {
   }
 }
 
-/** The parent that a request names itself; most name none. */
+/** The parent that a request names in `traceparent`; most requests name none. */
 function parentOf(exchange: Exchange): SpanLink | undefined {
   if (exchange.header("traceparent") === undefined) return undefined;
   return readParent((name) => exchange.header(name));
 }
 
-/** The span of a request; of one that is not sampled, its parent, if it has named one. */
+/** The span of a request; of an unsampled one its named parent, if any. */
 function knownSpan({ span }: Exchange): SpanLink | undefined {
   return span as SpanLink | undefined;
 }
@@ -198,7 +198,7 @@ function describeRefusal(span: SpanRecord, exchange: Exchange, { code }: Refusal
   span.set(ATTRIBUTES.error, code);
 }
 
-/** Notes requests from now on; answers how to end it. */
+/** Starts noting HTTP requests; returns the function that stops it. */
 export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
   return listenTo({
     "http.server.request.start": ({ request, response }: Omit<HttpRequest, "startedAt">) =>
@@ -206,7 +206,7 @@ export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
   });
 }
 
-/** The span of a request over HTTP, made when it is first asked for; fields of `own` count more. */
+/** The span of an HTTP request, created at first use; fields of `own` take precedence. */
 function httpSpan(
   http: HttpRequest,
   spans: Spans,
@@ -231,7 +231,7 @@ function httpSpan(
   return span;
 }
 
-/** A client that has left was given no status. */
+/** Ends the span; a client that disconnected was sent no status. */
 function endHttpSpan(
   span: SpanRecord,
   spans: Spans,

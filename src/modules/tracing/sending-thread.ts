@@ -1,4 +1,4 @@
-/** The thread that sends spans: batches in, their fate out. */
+/** The thread that sends spans: it receives batches and reports how many spans were lost. */
 import { parentPort, workerData } from "node:worker_threads";
 import { createOtlpSender } from "./otlp-sender.ts";
 import type { Fate, NumberedBatch, SenderOptions } from "./thread-sender.ts";

@@ -1,8 +1,8 @@
-/** Spans as OpenTelemetry's protocol has them on the wire: its messages, field by field.   OTLP 1.x */
+/** Spans in the wire format of OTLP, message by message.   OTLP 1.x */
 import { ProtobufOctets } from "./protobuf-octets.ts";
 import type { AttributeValue, SpanRecord } from "./span-record.ts";
 
-/** Numbers of fields, each under the name of its message. */
+/** Field numbers by message. */
 const REQUEST = { resourceSpans: 1 } as const;
 const RESOURCE_SPANS = { resource: 1, scopeSpans: 2 } as const;
 const RESOURCE = { attributes: 1 } as const;
@@ -25,7 +25,7 @@ const FLAGS = {
 } as const;
 const OWN_FLAGS = FLAGS.isSampled | FLAGS.tellsOfParent;
 
-/** Writes a span that has ended, as a member of the spans of a scope. */
+/** Writes an ended span as a member of its scope's spans. */
 export function writeSpan(octets: ProtobufOctets, span: SpanRecord): void {
   const start = octets.begin(SCOPE_SPANS.spans);
   octets.hex(SPAN.traceId, span.traceId);
@@ -51,7 +51,7 @@ export function writeSpan(octets: ProtobufOctets, span: SpanRecord): void {
   octets.end(start);
 }
 
-/** The name and the attributes that many spans have in common, as each of them is sent with. */
+/** Encodes a name and attributes that many spans share. */
 export function spanShape(
   name: string,
   attributes: Readonly<Record<string, AttributeValue>>,
@@ -61,17 +61,17 @@ export function spanShape(
   for (const [key, value] of Object.entries(attributes)) {
     writeAttribute(octets, SPAN.attributes, key, value);
   }
-  // A copy: the octets written are a part of a buffer that is much larger.
+  // Copied, because the written octets are part of a much larger buffer.
   return Uint8Array.from(octets.written);
 }
 
-/** The sender, as the collector knows it. */
+/** The sender's resource and scope. */
 interface SpanSource {
   readonly resource: Readonly<Record<string, AttributeValue>>;
   readonly scope: { readonly name: string; readonly version: string };
 }
 
-/** A request with spans that are written already. */
+/** Encodes a request from already encoded spans. */
 export function traceRequest({ resource, scope }: SpanSource, spans: Uint8Array): Uint8Array {
   const octets = new ProtobufOctets(spans.length + HEAD_BYTES);
   const request = octets.begin(REQUEST.resourceSpans);

@@ -1,7 +1,4 @@
-/**
- * Spans on their way to the collector, in batches. Their number is bounded, and those that do not
- * reach it are counted.
- */
+/** The queue of spans to the collector, in batches. Its length is bounded, and lost spans are counted. */
 import { channel } from "node:diagnostics_channel";
 import { DROPPED_CHANNEL } from "../../dispatch/observer.ts";
 import { RecordDraft } from "../../state/records/record.ts";
@@ -11,14 +8,14 @@ import { writeSpan } from "./span-octets.ts";
 import { ATTRIBUTES, type SpanRecord } from "./span-record.ts";
 import type { SpanBatch, SpanSender } from "./thread-sender.ts";
 
-/** Spans that wait or are on their way; beyond it the newest are dropped. */
+/** Spans queued or being sent; beyond this the newest are dropped. */
 const MAX_WAITING = 8_192;
-/** A batch is full with so many spans, or with so many octets. */
+/** A batch is full at either bound, in spans and in octets. */
 const BATCH = 512;
 const BATCH_BYTES = 512 * 1_024;
-/** Batches on their way at once. */
+/** Batches being sent at once. */
 const AT_ONCE = 8;
-/** The longest that a span waits for others. */
+/** The longest wait of a span for its batch. */
 const DELAY_MS = 1_000;
 
 const dropped = channel(DROPPED_CHANNEL);
@@ -26,13 +23,13 @@ const dropped = channel(DROPPED_CHANNEL);
 export class SpanQueue {
   readonly #sender: SpanSender;
   readonly #ended = new EndedSpans((span) => this.#take(span));
-  /** The batch that is being written. */
+  /** The batch being written. */
   #octets = new ProtobufOctets();
   #count = 0;
-  /** Batches that wait until fewer are on their way. */
+  /** Full batches, queued until fewer are being sent. */
   readonly #full: SpanBatch[] = [];
   readonly #sending = new Set<Promise<void>>();
-  /** Spans in all of these, and in the batch that is being written. */
+  /** Spans in every batch: being written, queued or being sent. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -42,7 +39,7 @@ export class SpanQueue {
     this.#sender = sender;
   }
 
-  /** Takes a span that has ended, with the fields of the answer that are known later. */
+  /** Queues an ended span; `late` holds header fields that are known later. */
   add(span: SpanRecord, late: LateFields | undefined): void {
     const isFull = this.#ended.count + this.#waiting >= MAX_WAITING;
     if (this.#isClosed || isFull) this.#drop(1);
@@ -50,8 +47,8 @@ export class SpanQueue {
   }
 
   /**
-   * Sends the spans that wait; those that have not arrived within the time are dropped. Answers how
-   * many were lost since it was called. Never rejects.
+   * Sends the queued spans; those that do not arrive in time are dropped. Returns the number lost since the call.
+   * Never rejects.
    */
   async close(withinMs: number): Promise<number> {
     this.#isClosed = true;
@@ -82,7 +79,7 @@ export class SpanQueue {
     } else this.#timer ??= setTimeout(() => this.#sendRest(), DELAY_MS).unref();
   }
 
-  /** The last batch may be a small one. */
+  /** Sends the batch being written, even if it is small. */
   #sendRest(): void {
     this.#timer = undefined;
     this.#finishBatch();
@@ -107,7 +104,7 @@ export class SpanQueue {
   #send(batch: SpanBatch): void {
     const { count } = batch;
     const sent = this.#sender.send(batch).then((lost) => {
-      // The closed queue has counted those that were on their way.
+      // `close` has already counted the batches that it did not wait for.
       if (!this.#sending.delete(sent)) return;
       this.#waiting -= count;
       this.#drop(lost);
@@ -123,7 +120,7 @@ export class SpanQueue {
   }
 }
 
-/** The interval of looking for a record whose sealing takes longer than a turn. */
+/** How often a record is checked whose sealing takes longer than a turn. */
 const LOOK_MS = 20;
 const MAX_LOOKS = 50;
 
@@ -134,9 +131,8 @@ interface Ended {
 }
 
 /**
- * Spans that are over, for as long as the record that they are to name has no id yet: it has one when
- * it is sealed, a moment later. They are written as soon as they can, since everything else that hangs
- * on a request is to be forgotten with it.
+ * Ended spans whose record has no id yet; it gets one when it is sealed, a moment later. They are written as soon as
+ * possible, so that they do not retain everything else of a request.
  */
 class EndedSpans {
   readonly #take: (span: SpanRecord) => void;
@@ -144,7 +140,7 @@ class EndedSpans {
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `take` gets each of them once. */
+  /** Calls `take` once for each span. */
   constructor(take: (span: SpanRecord) => void) {
     this.#take = take;
   }
@@ -160,7 +156,7 @@ class EndedSpans {
     } else this.#give(span, late);
   }
 
-  /** Gives them all, also those that name no record. */
+  /** Hands over all spans, even without a record's id. */
   close(): void {
     clearImmediate(this.#immediate);
     clearTimeout(this.#timer);

@@ -1,19 +1,19 @@
-/** A span from its start to its end, before it is written: its attributes, its clock, its place. */
+/** A span from its start to its end, before it is encoded, with its attributes, clock and place. */
 
-/** Names a span for those that come of it. */
+/** A reference to a span, for its children. */
 export interface SpanLink {
   /** 32 hex digits. */
   readonly traceId: string;
   /** 16 hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
-  /** The trace's beginning says that its id is random.   W3C Trace Context Level 2 §3.2.2.5.2 */
+  /** True if the trace's root declared its id random.   W3C Trace Context Level 2 §3.2.2.5.2 */
   readonly isRandom: boolean;
-  /** `tracestate`, as it is handed on. */
+  /** The `tracestate` to pass on. */
   readonly state: string | undefined;
 }
 
-/** The kinds, by the protocol's numbers. */
+/** Span kinds, by OTLP's numbers. */
 export const SPAN_KINDS = { internal: 1, server: 2, client: 3 } as const;
 export type SpanKind = (typeof SPAN_KINDS)[keyof typeof SPAN_KINDS];
 
@@ -25,9 +25,9 @@ export class SpanRecord implements SpanLink {
   readonly state: string | undefined;
   readonly isSampled = true;
   readonly isRandom: boolean;
-  /** Empty: it is the first of its trace. */
+  /** Empty for the root span. */
   readonly parentId: string;
-  /** The parent is another server's. */
+  /** True if the parent is on another server. */
   readonly isParentRemote: boolean;
   readonly kind: SpanKind;
   /** Milliseconds since the epoch, with their fractions. */
@@ -35,15 +35,15 @@ export class SpanRecord implements SpanLink {
   endedAt: number;
   hasFailed = false;
   name: string;
-  /** The octets of its name and of some attributes; `name` does not count then. */
+  /** The encoded name and shared attributes; replaces `name` if set. */
   shape: Uint8Array | undefined;
   handler: SpanRecord | undefined;
-  /** The listener that began the span of a request, and ends it: two listen while one deployment replaces another. */
+  /** The listener that started a request's span and ends it; two listen while one deployment replaces another. */
   begunBy: object | undefined;
-  /** By twos: name, value. Empty for most: undefined. */
+  /** Alternating names and values; undefined for most spans, which have none. */
   #attributes: AttributeValue[] | undefined;
 
-  /** `at` is its start, in milliseconds since the epoch; `trace` the id of a new trace, or the parent. */
+  /** `at` is the start, in milliseconds since the epoch; `trace` is a new trace's id, or the parent. */
   constructor(
     spanId: string,
     trace: string | SpanLink,
@@ -62,12 +62,12 @@ export class SpanRecord implements SpanLink {
     this.endedAt = at;
   }
 
-  /** Names and values by turns. */
+  /** Alternating names and values. */
   get attributes(): readonly AttributeValue[] {
     return this.#attributes ?? NONE;
   }
 
-  /** Sets an attribute that its shape does not have; the last value counts. */
+  /** Sets an attribute that is not in the shape; the last value counts. */
   set(name: string, value: AttributeValue): void {
     this.#attributes ??= [];
     const attributes = this.#attributes;
@@ -85,12 +85,12 @@ const NONE: readonly AttributeValue[] = [];
 export const ATTRIBUTES = {
   /** A method of the catalog. */
   method: "agtp.method",
-  /** The template of the path; the path that was called may hold ids. */
+  /** The path template, since the requested path may contain ids. */
   path: "agtp.path",
   status: "agtp.status",
-  /** The code of a refusal, `error.code` in its body. */
+  /** The code of a refusal: `error.code` in its body. */
   error: "agtp.error",
-  /** The gate that refused, by its name. */
+  /** The name of the refusing gate. */
   gate: "agtp.gate",
   agentId: "agtp.agent_id",
   auditId: "agtp.audit_id",
@@ -111,30 +111,30 @@ export const ATTRIBUTES = {
   model: "gen_ai.request.model",
   inputTokens: "gen_ai.usage.input_tokens",
   outputTokens: "gen_ai.usage.output_tokens",
-  /** The operator's name for the other side of a call. */
+  /** The operator's name for the called peer. */
   peer: "agtp.upstream",
 } as const;
 
-/** The clock of all spans: milliseconds since the epoch, with their fractions. */
+/** The origin of the spans' clock, in milliseconds since the epoch with fractions. */
 const { timeOrigin } = performance;
 
-/** The time. */
+/** Milliseconds since the epoch, with fractions. */
 export function now(): number {
   return timeOrigin + performance.now();
 }
 
-/** The time of a moment that `performance.now()` told. */
+/** Converts a time of `performance.now()` to milliseconds since the epoch. */
 export function timeOf(moment: number): number {
   return timeOrigin + moment;
 }
 
-/** The span that is under way, or the request over HTTP that has none yet. */
+/** The current span, or the HTTP request that has none yet. */
 export interface Place {
   readonly span?: SpanLink;
   readonly http?: HttpRequest;
 }
 
-/** A request over HTTP; its span is made when the first request of AGTP comes of it. */
+/** An HTTP request; its span is created with its first AGTP request. */
 export interface HttpRequest {
   readonly request: {
     readonly method?: string | undefined;

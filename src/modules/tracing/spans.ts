@@ -1,4 +1,4 @@
-/** Begins and ends spans, and gives them their ids. */
+/** Starts and ends spans, and generates their ids. */
 import { randomFillSync } from "node:crypto";
 import type { LateFields } from "../../wire/message.ts";
 import type { SpanQueue } from "./span-queue.ts";
@@ -13,7 +13,7 @@ export class Spans {
     this.#queue = queue;
   }
 
-  /** A span of this name within a sampled one; undefined within any other. */
+  /** Starts a span within a sampled one; undefined within any other. */
   within(
     around: SpanLink | undefined,
     name: string,
@@ -24,14 +24,14 @@ export class Spans {
     return new SpanRecord(this.#ids.newSpan(), around, { name, kind, at });
   }
 
-  /** The first span of a new trace, if it is sampled; else the id of the trace alone. */
+  /** Starts a new trace: its root span if it is sampled, otherwise only its id. */
   root(name: string, kind: SpanKind, at: number): SpanRecord | string {
     const traceId = this.#ids.newTrace();
     if (!this.#ids.isChosen) return traceId;
     return new SpanRecord(this.#ids.newSpan(), traceId, { name, kind, at });
   }
 
-  /** A name for others to follow, in a trace that is not sampled. */
+  /** A link for calls within an unsampled trace. */
   unsampled(traceId: string): SpanLink {
     return {
       traceId,
@@ -42,7 +42,7 @@ export class Spans {
     };
   }
 
-  /** Ends a span; the id of its record may be known later, by `late`. */
+  /** Ends a span; `late` may give its record's id later. */
   end(span: SpanRecord, at: number = now(), late?: LateFields): void {
     span.endedAt = at;
     this.#queue.add(span, late);
@@ -54,29 +54,29 @@ const SPAN_BYTES = 8;
 const POOL_BYTES = 1_024;
 const WORDS = 2 ** 32;
 
-/** Randomness is drawn, and written as digits, for many at a time. */
+/** Random octets and their hex digits, generated for many ids at once. */
 const pool = Buffer.alloc(POOL_BYTES);
 let digits = "";
 let drawn = POOL_BYTES;
 
 /**
- * Ids of traces and spans, and the decision about traces that nobody else has decided about: it is
- * made with the id, before anything else is, since most requests are in no trace that is sent.
+ * Generates ids of traces and spans, and decides the sampling of new traces. The decision is made with the id, before
+ * any other work, since most requests are in no sampled trace.
  */
 export class SpanIds {
   readonly #bound: number;
-  /** True if the trace that was made last is sampled. */
+  /** True if the last new trace is sampled. */
   isChosen = false;
 
-  /** `ratio` from 0 to 1: the part of the traces that is sampled. */
+  /** `ratio` is the sampled share of traces, from 0 to 1. */
   constructor(ratio: number) {
     this.#bound = ratio * WORDS;
   }
 
-  /** The id of a new trace; `isChosen` is set. */
+  /** Returns the id of a new trace, and sets `isChosen`. */
   newTrace(): string {
     const at = draw(TRACE_BYTES);
-    // As the library's sampler by ratio has it, so that others decide likewise by the id.
+    // The same rule as the library's ratio sampler, so that other servers decide alike.
     const word =
       pool.readInt32BE(at) ^
       pool.readInt32BE(at + 4) ^
@@ -92,11 +92,11 @@ export class SpanIds {
   }
 }
 
-/** The place of unused randomness; takes whole spans of it. */
+/** Takes unused random octets, in multiples of a span's id, and returns their offset. */
 function draw(bytes: number): number {
   if (drawn + bytes > POOL_BYTES) {
     randomFillSync(pool);
-    // An id of nothing but zeros is none.   W3C Trace Context §3.2.2
+    // An all-zero id is invalid.   W3C Trace Context §3.2.2
     for (let last = SPAN_BYTES - 1; last < POOL_BYTES; last += SPAN_BYTES) pool[last]! ||= 1;
     digits = pool.toString("hex");
     drawn = 0;

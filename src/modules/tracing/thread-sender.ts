@@ -1,11 +1,11 @@
-/** Sends spans by a thread of its own, so that no request waits for them. */
+/** Sends spans from a separate thread, so that no request waits for them. */
 import { Worker } from "node:worker_threads";
 import type { CollectorAddress } from "./config.ts";
 
 interface ThreadSenderOptions extends SenderOptions {
   /** The built sending-thread.js. */
   readonly script: URL;
-  /** How long none is started after one failed; 10 seconds unless given. */
+  /** Milliseconds without a thread after one failed; 10,000 by default. */
   readonly restMs?: number;
 }
 
@@ -15,18 +15,18 @@ export interface NumberedBatch extends SpanBatch {
 
 export interface Fate {
   readonly id: number;
-  /** How many of its spans the collector has not taken. */
+  /** The number of spans that the collector did not accept. */
   readonly lost: number;
 }
 
-/** A batch that the thread has. */
+/** A batch that was passed to the thread. */
 interface Waiting {
   readonly count: number;
   settle(lost: number): void;
 }
 
 const REST_MS = 10_000;
-/** Its heap: batches are few and small. */
+/** The thread's heap; batches are few and small. */
 const HEAP_MB = 64;
 
 export class ThreadSender implements SpanSender {
@@ -36,13 +36,13 @@ export class ThreadSender implements SpanSender {
   #last = 0;
   #restUntil = Number.NEGATIVE_INFINITY;
 
-  /** The thread is started at once: it takes a while until it is ready. */
+  /** Starts the thread at once, since it takes a while to be ready. */
   constructor(options: ThreadSenderOptions) {
     this.#options = options;
     this.#thread = this.#start();
   }
 
-  /** Hands the octets over to the thread. */
+  /** Transfers the octets to the thread. */
   send(batch: SpanBatch): Promise<number> {
     const { count } = batch;
     if (performance.now() < this.#restUntil) return Promise.resolve(count);
@@ -67,7 +67,7 @@ export class ThreadSender implements SpanSender {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
       ...{ stdout: false, stderr: false },
     });
-    // Requests keep the process alive, not their spans.
+    // Unsent spans do not keep the process alive.
     thread.unref();
     thread.on("message", ({ id, lost }: Fate) => this.#settle(id, lost));
     const fail = (): void => {
@@ -91,23 +91,23 @@ export class ThreadSender implements SpanSender {
   }
 }
 
-/** Everything that sending needs to know, in a form that another thread can be given. */
+/** The options of a sender, in a form that can be passed to a thread. */
 export interface SenderOptions {
   readonly collector: CollectorAddress;
-  /** The attributes of the daemon in the eyes of the collector. */
+  /** The resource attributes of the daemon. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** Spans that go together. */
+/** A batch of encoded spans. */
 export interface SpanBatch {
   readonly count: number;
-  /** As `writeSpan` writes them; the sender's from then on. */
+  /** As written by `writeSpan`; owned by the sender once sent. */
   readonly octets: Uint8Array<ArrayBuffer>;
 }
 
 export interface SpanSender {
-  /** Answers how many of them the collector has not taken. Never rejects. */
+  /** Returns the number of spans that the collector did not accept. Never rejects. */
   send(batch: SpanBatch): Promise<number>;
-  /** Sends no more. Never rejects. */
+  /** Stops sending. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The parts of spans that are the same for all requests of a route, and the fields that name a span. */
+/** The shared parts of a route's spans, and the header fields of the trace context. */
 import { parseTraceParent } from "@opentelemetry/core";
 import type { TraceFields } from "../../base/leaving.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
@@ -7,7 +7,7 @@ import { ATTRIBUTES, type SpanLink } from "./span-record.ts";
 
 const known = new WeakMap<Route, TracedRoute>();
 
-/** The traced parts of a route, made with its first request. */
+/** The traced parts of a route, built at its first request. */
 export function tracedRoute(route: Route): TracedRoute {
   let traced = known.get(route);
   if (traced === undefined) {
@@ -22,9 +22,8 @@ class TracedRoute {
   readonly #shapes = new Map<number, Uint8Array>();
   readonly handlerShape: Uint8Array;
   /**
-   * True for a function that an endpoint file names, and for a composition: requests that they
-   * dispatch name their parent themselves. Keeping a place, which others need, slows every promise of
-   * the process down.
+   * True for a function named in an endpoint file, and for a composition, whose dispatched requests name their parent
+   * themselves. Other handlers need an async context, which slows every promise of the process down.
    */
   readonly staysInside: boolean;
 
@@ -34,7 +33,7 @@ class TracedRoute {
     this.staysInside = staysInside(definition);
   }
 
-  /** The shape of the spans of its requests that had this status. */
+  /** The shape of the route's request spans with this status. */
   requestShape(status: number): Uint8Array {
     const shape = this.#shapes.get(status);
     if (shape !== undefined) return shape;
@@ -56,14 +55,14 @@ function staysInside({ handler, file }: Route["definition"]): boolean {
   return isModules && file.endsWith(".toml");
 }
 
-/** A longer one is cut off by nobody, so it is not taken. */
+/** The longest accepted `tracestate`; longer ones are dropped, since no server truncates them. */
 const MAX_STATE = 512;
 const SAMPLED = 1;
 const RANDOM = 2;
 
 /**
- * Trace context as it comes in and goes out: `traceparent` and `tracestate`, and no baggage, which is
- * the callers' own.   W3C Trace Context
+ * Reads the trace context from `traceparent` and `tracestate`; baggage is left out, since it belongs to the callers.
+ * W3C Trace Context
  */
 export function readParent(field: (name: string) => string | undefined): SpanLink | undefined {
   const traceparent = field("traceparent");
@@ -81,7 +80,7 @@ const MAX_STATE_MEMBERS = 32;
 const STATE_MEMBER =
   /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** A list with a member that is none, or with too many of them, is discarded as a whole.   W3C Trace Context §3.3.1 */
+/** Discards a list that has an invalid member or too many members.   W3C Trace Context §3.3.1 */
 function readState(field: string | undefined): string | undefined {
   if (field === undefined || field.length > MAX_STATE) return undefined;
   const members = field.split(",").flatMap((member) => member.replace(BLANKS, "") || []);
@@ -90,7 +89,7 @@ function readState(field: string | undefined): string | undefined {
   return isList && members.length > 0 ? members.join(",") : undefined;
 }
 
-/** The fields that name a span. */
+/** The header fields that refer to a span. */
 export function fieldsOf(link: SpanLink): TraceFields {
   const { traceId, spanId, isSampled, isRandom, state } = link;
   const flags = (isSampled ? SAMPLED : 0) | (isRandom ? RANDOM : 0);
