@@ -234,7 +234,7 @@ function serverBlock({ server }: DiscoverySections, features: readonly string[])
   };
 }
 
-/** Lists the embedded methods; `binding` marks one whose "/" the operator's own endpoint answers. */
+/** Lists the embedded methods; `binding` marks one that the operator's own endpoint answers on "/". */
 function embeddedMethods({
   catalog,
   deployment,
