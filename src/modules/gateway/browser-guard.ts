@@ -42,7 +42,7 @@ const EXPOSED = [
   ...["Mcp-Session-Id", "Negotiation-ID", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
   ...["Task-ID", "WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
-/** How long a browser may cache a preflight; it caches none for more than two hours. */
+/** How long a browser may cache a preflight; browsers have caps of their own. */
 const MAX_AGE_SECONDS = 600;
 
 /** Sites of links and images on other pages, which have no Origin; a typed address has `none`. */
