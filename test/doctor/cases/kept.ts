@@ -1,4 +1,6 @@
 /** State, disks, files and machines that something is wrong with. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { type Machine, thisMachine } from "../../../src/programs/doctor/machine.ts";
 import type {
@@ -6,6 +8,8 @@ import type {
   SurveyedNode,
   TableSize,
 } from "../../../src/state/postgres/survey.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { flipOctet, leaveCommits } from "../../support/killed-store.ts";
 import { agent, type Case, DAY_MS, endpoint } from "./case.ts";
 
 const LITTLE_JOURNAL = { ".agtp/journal/00000001.jws": "" };
@@ -93,6 +97,25 @@ export const keptCases: readonly Case[] = [
     id: "state-file",
     site: { files: { ".agtp/state.db": "x".repeat(4096) } },
     found: { severity: "error", file: ".agtp/state.db", message: "is not a database" },
+  },
+  {
+    title: "a database whose log lost a commit",
+    id: "state-file",
+    site: async () => {
+      const path = join(makeDirectory(), "state.db");
+      await leaveCommits(path, 12);
+      flipOctet(`${path}-wal`, 32 + 5 * (24 + 4096));
+      const files = { ".agtp/state.db": path, ".agtp/state.db-wal": `${path}-wal` };
+      return {
+        files: Object.fromEntries(
+          Object.entries(files).map(([name, from]) => [name, readFileSync(from)]),
+        ),
+      };
+    },
+    found: {
+      ...{ severity: "error", file: ".agtp/state.db" },
+      remedy: "put back a copy of both; without one, agtp-keys repair goes on and records the loss",
+    },
   },
   {
     title: "a journal without its database",

@@ -49,7 +49,9 @@ describe("the doctor", () => {
         ...agent({ scopes_accepted: ["booking:room"], expires_at: "2999-01-01T00:00:00Z" }),
         "recipes/none.toml.bak": "# REVIEW: no recipe",
         "jwks.json": '{ "keys": [] }',
+        ".agtp/manifest.json": "{}",
       },
+      modes: { ".agtp/manifest.json": 0o600 },
       tables: {
         webhooks: { secret: variable("SECRET"), escalations: "https://ops.acme.example/" },
         apis: [{ name: "orders", base_url: "https://api.acme.example" }],
