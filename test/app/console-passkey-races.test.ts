@@ -5,6 +5,7 @@ import { Link } from "../../tools/torture/cluster/link.ts";
 import { ALMA, approvingFiles, booking } from "../support/approving.ts";
 import { CONSOLE, type ConsoleVisitor, openConsole, type TestConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
+import { PATIENT_CLUSTER } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { makeSoftPasskey, type SoftPasskey } from "../support/soft-passkey.ts";
 
@@ -65,7 +66,8 @@ describeWithPostgres("a passkey, with two nodes that hear late of each other", (
     onTestFinished(() => link.close());
     const database = url.slice(url.indexOf("@/") + 2, url.indexOf("?"));
     const open = async (node: string, store: string): Promise<TestConsole> => {
-      const tables = { store: { driver: "postgres", url: store }, cluster: { node } };
+      const cluster = { node, ...PATIENT_CLUSTER };
+      const tables = { store: { driver: "postgres", url: store }, cluster };
       return openConsole(await approvingFiles([], { ...CONSOLE, ...tables }));
     };
     const near = await open("a", url);

@@ -9,7 +9,7 @@ import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/a
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, PATIENT_CLUSTER } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { byAlma, losses, race } from "../support/racing.ts";
 import { confirmation, escalation, resultOf, resumption, suspension } from "../support/waiting.ts";
@@ -26,7 +26,7 @@ async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
     const files = await approvingFiles([], {
       signing: { key: "signing.pem" },
       store: { driver: "postgres", url },
-      cluster: { node },
+      cluster: { node, ...PATIENT_CLUSTER },
       policies: { identity: { operator_certificates: [OPERATOR.fingerprint] } },
     });
     const key = String(PRIVATE_KEY.export({ type: "pkcs8", format: "pem" }));

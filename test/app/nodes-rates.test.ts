@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { ALICE, BOB, delegationFiles } from "../support/delegation.ts";
 import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import { type NodeFiles, startNodes, type TestNode } from "../support/nodes.ts";
+import { PATIENT_CLUSTER } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { refusalOf } from "../support/waiting.ts";
 
@@ -20,8 +21,7 @@ const ITS_SHARE_MS = 2_000 / A_SECOND;
 const files: NodeFiles = ({ cluster, ...tables }) =>
   delegationFiles({
     ...tables,
-    // A node that a busy machine keeps from its store for two seconds would serve nobody.
-    cluster: { ...cluster, view_lease_ms: 10_000 },
+    cluster: { ...cluster, ...PATIENT_CLUSTER },
     limits: { requests_per_second: A_SECOND, work_ms_per_second: 0 },
   });
 

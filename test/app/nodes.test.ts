@@ -8,7 +8,7 @@ import { Link } from "../../tools/torture/cluster/link.ts";
 import { askOnce, openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, PATIENT_CLUSTER } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { isSigned, type ReadRecord, readJws, recordOf, walkChain } from "../support/records.ts";
 
@@ -23,7 +23,7 @@ function openNode(url: string, node: string, more: Tables = {}): Promise<TestDae
   const tables = {
     signing: { key: "signing.pem" },
     store: { driver: "postgres", url },
-    cluster: { node },
+    cluster: { node, ...PATIENT_CLUSTER },
     ...more,
   };
   const handlers = "export const echo = ({ input }) => ({ body: input });";
@@ -347,7 +347,7 @@ describeWithPostgres("two nodes of one store", () => {
     const figure = (name: string): number =>
       Number(new RegExp(`^agtp_node_${name} (\\S+)$`, "m").exec(page)?.[1]);
     expect(figure("lease_seconds")).toBeGreaterThan(0);
-    expect(figure("lease_seconds")).toBeLessThanOrEqual(2);
+    expect(figure("lease_seconds")).toBeLessThanOrEqual(PATIENT_CLUSTER.view_lease_ms / 1_000);
     expect(figure("view_age_seconds")).toBeLessThan(60);
     expect(figure("heartbeat_age_seconds")).toBeLessThan(60);
     expect(figure("commits_total")).toBeGreaterThan(0);

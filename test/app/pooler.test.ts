@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENT_CLUSTER } from "../support/patience.ts";
 import { PGBOUNCER, pooled } from "../support/pgbouncer.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { readJws, recordOf, walkChain } from "../support/records.ts";
@@ -11,7 +12,8 @@ const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
 const CALLS = 30;
 
 function openNode(url: string, node: string): Promise<TestDaemon> {
-  const tables = { store: { driver: "postgres", url }, cluster: { node } };
+  const cluster = { node, ...PATIENT_CLUSTER };
+  const tables = { store: { driver: "postgres", url }, cluster };
   const identity = { lifecycle_auth: "open", inspect_acl: "public" };
   return openDaemon(hostedFiles(identity, tables, { "handlers.mjs": HANDLERS }));
 }

@@ -18,9 +18,12 @@ export interface TestNode {
 /** The files of a node, given the tables of its store. */
 export type NodeFiles = (tables: Readonly<Record<string, object>>) => DeploymentFiles;
 
+/** A machine may stall a node for so long; what one that is gone has left is waited for as long. */
+const LEASE_MS = 5_000;
+
 /** Starts a node, which ends with the running test. */
 async function startNode(url: string, node: string, files: NodeFiles): Promise<TestNode> {
-  const tables = { store: { driver: "postgres", url }, cluster: { node } };
+  const tables = { store: { driver: "postgres", url }, cluster: { node, view_lease_ms: LEASE_MS } };
   const { configPath } = makeDeployment(files(tables));
   const program = await startProgram(configPath);
   const { child, outcome } = program;

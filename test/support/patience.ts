@@ -6,3 +6,6 @@ export const PATIENCE: { readonly timeout: number; readonly interval: number } =
   timeout: 100_000,
   interval: 50,
 };
+
+/** `[cluster]` of nodes and workers that go on serving where a busy machine stalls one of them for seconds. */
+export const PATIENT_CLUSTER: { readonly view_lease_ms: number } = { view_lease_ms: 10_000 };

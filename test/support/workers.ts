@@ -6,6 +6,7 @@ import { openDaemon, type RawClient, type TestDaemon } from "./daemon.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { encodeRequest, type TestReply } from "./dispatch.ts";
 import { hostedFiles } from "./hosted-agents.ts";
+import { PATIENT_CLUSTER } from "./patience.ts";
 import { type ReadRecord, readJournal } from "./records.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -28,8 +29,11 @@ export function workerFiles(
   files: DeploymentFiles = {},
 ): DeploymentFiles {
   const identity = { lifecycle_auth: "open", inspect_acl: "public" };
-  const { server = {}, ...others } = more;
-  const tables = { signing: { key: "signing.pem" }, server: { workers, ...server }, ...others };
+  const { server = {}, cluster = {}, ...others } = more;
+  const tables = {
+    ...{ signing: { key: "signing.pem" }, server: { workers, ...server } },
+    ...{ cluster: { ...PATIENT_CLUSTER, ...cluster }, ...others },
+  };
   return hostedFiles(identity, tables, {
     ...{ "handlers.mjs": HANDLERS, "signing.pem": PRIVATE_KEY },
     ...files,

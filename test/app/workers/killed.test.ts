@@ -77,8 +77,9 @@ it("replaces a worker that is killed under load, and loses nothing that was ackn
     const enough = (seen.get(ALICE)?.length ?? 0) + 20;
     await vi.waitFor(() => expect(seen.get(ALICE)?.length).toBeGreaterThan(enough), PATIENCE);
     const client = await daemon.connect();
-    const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
-    process.kill(pid, "SIGKILL");
+    const reply = await askOn(client, ALICE, "QUERY", "/lists");
+    expect(reply?.status, reply?.text).toBe(200);
+    process.kill(Number(reply?.body["pid"]), "SIGKILL");
     await vi.waitFor(() => {
       const replaced = daemon.log.filter(({ event }) => event === "worker-replaced");
       expect(replaced).toHaveLength(killed + 1);

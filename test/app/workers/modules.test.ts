@@ -6,6 +6,7 @@ import { CONSOLE, consoleOf } from "../../support/console.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import { connectMcp } from "../../support/mcp.ts";
+import { PATIENT_CLUSTER } from "../../support/patience.ts";
 import { isSigned, walkChain } from "../../support/records.ts";
 import {
   connectToEach,
@@ -20,7 +21,7 @@ const TASK: TestRequest = { method: "EXECUTE", path: "/workflows/wf:w1/task:t1",
 async function openWorkers(): Promise<TestDaemon> {
   const files = await approvingFiles([], {
     ...CONSOLE,
-    ...{ server: { workers: 2 }, signing: { key: "signing.pem" } },
+    ...{ server: { workers: 2 }, cluster: PATIENT_CLUSTER, signing: { key: "signing.pem" } },
     attribution: { durability: "power" },
     gateway: { enabled: true, port: 0, agent: "alma" },
     mcp: { enabled: true, anonymous: true },

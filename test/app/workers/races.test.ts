@@ -5,7 +5,7 @@ import { approvingFiles, booking, ranIn, under } from "../../support/approving.t
 import { askOnce, createDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, PATIENT_CLUSTER } from "../../support/patience.ts";
 import { byAlma, losses, race } from "../../support/racing.ts";
 import { confirmation, resultOf, resumption, suspension } from "../../support/waiting.ts";
 import { PRIVATE_KEY } from "../../support/workers.ts";
@@ -19,7 +19,7 @@ let daemon: TestDaemon;
 
 beforeAll(async () => {
   const files = await approvingFiles([], {
-    server: { workers: 2 },
+    ...{ server: { workers: 2 }, cluster: PATIENT_CLUSTER },
     signing: { key: "signing.pem" },
     policies: { identity: { operator_certificates: [OPERATOR.fingerprint] } },
   });

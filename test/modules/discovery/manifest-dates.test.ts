@@ -8,7 +8,7 @@ import { makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import type { TestReply } from "../../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../../support/hosted-agents.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, PATIENT_CLUSTER } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { askOn, connectToEach, openWorkers } from "../../support/workers.ts";
 
@@ -59,8 +59,10 @@ describe("the dates of a manifest whose agent has come to another status", () =>
 describeWithPostgres("the manifest of two nodes", () => {
   it("is one, with one date, from the start and after an agent has come to another status", async () => {
     const url = await postgres().makeDatabase();
-    const open = (node: string): Promise<TestDaemon> =>
-      openDaemon(hostedFiles(OPEN, { store: { driver: "postgres", url }, cluster: { node } }));
+    const open = (node: string): Promise<TestDaemon> => {
+      const cluster = { node, ...PATIENT_CLUSTER };
+      return openDaemon(hostedFiles(OPEN, { store: { driver: "postgres", url }, cluster }));
+    };
     const nodes = [await open("a"), await open("b")] as const;
     const tell = () => Promise.all(nodes.map(datesOf));
     const [first, second] = await tell();
