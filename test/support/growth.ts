@@ -32,8 +32,8 @@ export async function growthOf(
     many = Math.min(many, await timeOf(1, work, TIMES * size));
     const growth =
       1 + Math.log2(Math.max(many, LEAST_MS) / Math.max(few, LEAST_MS)) / Math.log2(TIMES);
-    const isPlain = turn >= TURNS && growth < wanted;
-    if (isPlain || turn === MOST_TURNS || many > LONG_MS) return growth;
+    const isPlain = growth < wanted || turn === MOST_TURNS || many > LONG_MS;
+    if (isPlain && turn >= TURNS) return growth;
   }
 }
 
