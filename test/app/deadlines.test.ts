@@ -7,6 +7,8 @@ import { closeOf, openDaemon, type RawClient } from "../support/daemon.ts";
 import { bus, call, echo, heard, serverFiles } from "../support/server-deployment.ts";
 
 const SHORT_MS = 400;
+/** For what is not to be late, however busy the machine. */
+const LONGER_MS = 2_000;
 
 /** Writes octet after octet, for as long as the peer keeps the connection. */
 async function trickle(socket: RawClient["socket"], bytes: Buffer): Promise<void> {
@@ -74,14 +76,14 @@ describe("the header deadline", () => {
   });
 
   it("begins anew with each request", async () => {
-    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
+    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: LONGER_MS } }));
     const client = await connect();
     const begun = performance.now();
     const bytes = echo(1);
     let count = 0;
     // Every write ends one request and begins the next.
     client.write(bytes.subarray(0, 10));
-    while (performance.now() - begun < 3 * SHORT_MS) {
+    while (performance.now() - begun < 1.5 * LONGER_MS) {
       client.write(Buffer.concat([bytes.subarray(10), bytes.subarray(0, 10)]));
       count += 1;
       const replies = await client.replies(count);
