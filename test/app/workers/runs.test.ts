@@ -57,7 +57,7 @@ beforeAll(async () => {
     tables: {
       server: { workers: 2 },
       signing: { key: "signing.pem" },
-      cluster: { view_lease_ms: 1_000 },
+      cluster: { view_lease_ms: 3_000 },
       gateway: { enabled: true, port: 0 },
       openwop: { api_keys: [{ sha256, tenant: "default", scopes: SCOPES, agtp_scopes: [] }] },
     },
