@@ -294,6 +294,20 @@ describe("the files beside the endpoints", () => {
     expect(err).toContain(`set IMPORT_DB_PASSWORD, ${said}`);
   });
 
+  it("ask for a key as it stands in a URL where it is sent in one, and as it is everywhere else", async () => {
+    const securitySchemes = {
+      linked: { type: "apiKey", in: "query", name: "k" },
+      headed: { type: "apiKey", in: "header", name: "X-Key" },
+    };
+    const security = [{ linked: [], headed: [] }];
+    const document = spec({ components: { securitySchemes }, security });
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(document) });
+    await program.run("import", "x.json", "--output", "out");
+    const example = program.read("out/.env.example");
+    expect(example).toContain("# the key that is sent as k, percent-encoded; ");
+    expect(example).toContain("# the key that is sent as X-Key; ");
+  });
+
   it("show what a document holds as text, whatever it is", async () => {
     const evil = 'x"\n[server]\nserver_id = "evil"\n# `|<script>\u0007\u202e';
     const operation = { ...OK, operationId: evil, summary: evil, description: evil, tags: [evil] };
