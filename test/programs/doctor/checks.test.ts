@@ -160,7 +160,7 @@ describe("certificate-expiry", () => {
       tables: { ...site.tables, tls: { ...tls, client_ca: "tls/ca.pem" } },
     });
     expect(found).toHaveLength(1);
-    expect(found[0]?.message).toMatch(/^2 of 3 certificates: .* expired on/);
+    expect(found[0]?.message).toMatch(/^2 of 3 certificates: the certificate of "test" expired on/);
   });
 });
 
