@@ -2,7 +2,7 @@
  * Takes one request through the gates, its handler and the stamp, without any socket: a request goes
  * in, a response comes out. Synchronous work is measured as a slice of the loop, charged to its payer.
  *
- *   answer    reads credentials, and waits a moment where the view is outdated: the waits before the gates
+ *   answer    reads credentials, and waits briefly if the view is outdated: the only waits before the gates
  *     #answerMeasured   measures the time, and holds the answer until a new session is stored
  *       #admit   runs the arrival gates: identity and toll, gates 00 to 05
  *         #serve  runs the request gates, 06 to 17; inner dispatches (#dispatch) start here, behind their own gates

@@ -65,8 +65,8 @@ type Intermediate = Pick<X509Certificate, "raw" | "subject" | "issuer">;
 
 /**
  * The intermediate certificates of verified chains. In a resumed session TLS has only the client's own certificate,
- * whose key the peer proved when the session began; the certificates between it and its anchor come from here. A
- * process of several hears of those that the others verified, since it resumes their sessions, too.
+ * whose key the peer proved when the session began; the certificates between it and its anchor come from here.
+ * Workers exchange them, since each resumes the others' sessions.
  */
 export class Intermediates {
   readonly #known = recentlyUsed<Intermediate>(REMEMBERED_INTERMEDIATES);
@@ -76,28 +76,24 @@ export class Intermediates {
     this.#onNew = onNew;
   }
 
-  /** Remembers a verified intermediate certificate, and passes on a new one. */
+  /** Remembers a certificate of a verified path, and reports a new one. */
   note(certificate: X509Certificate): void {
     if (this.#add(certificate)) this.#onNew(certificate.raw);
   }
 
-  /** Adds the DER of one that another process verified. */
+  /** Adds a certificate that another worker verified, as DER. */
   add(der: Buffer): void {
     this.#add(new X509Certificate(der));
   }
 
-  /** Completes the chain of a client's own certificate by issuers' names; whether it is valid is verified later. */
+  /** Completes a client's chain by the names of issuers, the most recent first; nothing is verified yet. */
   chainOf(client: X509Certificate): readonly Buffer[] {
+    const known = [...this.#known.values()];
     const chain: Intermediate[] = [client];
     for (const { issuer } of chain) {
-      for (const [key, known] of this.#known.entries()) {
-        if (chain.length === MAX_CHAIN_LENGTH) break;
-        if (known.subject !== issuer || chain.includes(known)) continue;
-        this.#known.get(key);
-        chain.push(known);
-      }
+      chain.push(...known.filter((one) => one.subject === issuer && !chain.includes(one)));
     }
-    return chain.map(({ raw }) => raw);
+    return chain.slice(0, MAX_CHAIN_LENGTH).map(({ raw }) => raw);
   }
 
   #add({ raw, subject, issuer }: X509Certificate): boolean {

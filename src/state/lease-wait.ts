@@ -1,13 +1,13 @@
 /**
- * A short wait for a lease that has ended, before a request is refused for it: a process that was held for longer,
- * such as a virtual machine that was moved, is told within milliseconds what it has missed.
+ * A short wait for an expired lease, before a request is refused for it: a process that was suspended, such as a
+ * virtual machine that was migrated, usually catches up within milliseconds.
  */
 import type { ViewLease } from "./state.ts";
 
-/** Returns the wait that a request is worth; undefined if there is a lease, or no hope for one. */
+/** Returns the wait for a lease; undefined if there is one, or if waiting would be in vain. */
 export type LeaseWait = () => Promise<void> | undefined;
 
-/** All requests of one moment wait for one look. After a look in vain nobody waits, until there has been a lease again. */
+/** Concurrent requests share one catch-up. After one that failed, no request waits until there was a lease again. */
 export function createLeaseWait(view: Pick<ViewLease, "isFresh" | "catchUp">): LeaseWait {
   let isHopeful = true;
   let waiting: Promise<void> | undefined;

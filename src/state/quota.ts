@@ -209,7 +209,7 @@ export class Holdings {
   ): boolean {
     if (wanted.rank !== undefined || holdings.size < most) return false;
     if (this.#isLenient(wanted)) return false;
-    // Of very many that are kept, mostly the first may go already.
+    // Among very many holdings, usually the first ones can be evicted, so the loop ends early.
     let spare = holdings.size - most;
     for (const key of holdings.keys()) {
       if (rankOf(key) !== undefined) spare -= 1;

@@ -120,7 +120,7 @@ export async function* readAll(store: Store, collection: string): AsyncGenerator
     const page = await store.list(collection, range);
     yield* page;
     after = page.length < PAGE ? undefined : page.at(-1)?.key;
-    // A file is read at once: the pages of a large collection would be one turn.
+    // A file store answers synchronously, so the pages of a large collection would share one turn.
     if (after !== undefined) await nextRound();
   } while (after !== undefined);
 }

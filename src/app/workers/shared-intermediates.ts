@@ -1,13 +1,13 @@
 /**
- * The intermediate certificates of clients, shared by the workers: each resumes TLS sessions that began at another, of
- * which TLS has only the client's own certificate.   `[tls] client_auth`
+ * The intermediate certificates of clients, shared by the workers: a TLS session that is resumed at another worker
+ * has only the client's own certificate.   `[tls] client_auth`
  */
 import type { Link } from "../../base/link.ts";
 import { Intermediates } from "../../server/peer-certificate.ts";
 
 const MAX_REMEMBERED = 256;
 
-/** Opens a worker's certificates, which begin with `known`, and keeps them in step with those of the others. */
+/** Returns a worker's certificates, initially `known`, and exchanges new ones with the other workers. */
 export function shareIntermediates(link: Link, known: readonly string[]): Intermediates {
   const shared = new Intermediates((der) => link.tell("intermediate", der.toString("base64")));
   const add = (der: string): void => shared.add(Buffer.from(der, "base64"));
@@ -16,16 +16,16 @@ export function shareIntermediates(link: Link, known: readonly string[]): Interm
   return shared;
 }
 
-/** The certificates that a parent passes on among its workers, each as DER in base64. */
+/** The certificates that a parent forwards between its workers, each as DER in base64. */
 export class PassedIntermediates {
   readonly #known = new Set<string>();
 
-  /** The most recent ones, for a worker that begins. */
+  /** The most recent certificates, for a worker that starts. */
   get list(): readonly string[] {
     return [...this.#known];
   }
 
-  /** Passes one on to the other workers. */
+  /** Forwards a certificate to the other workers. */
   pass(der: string, others: Iterable<Link>): void {
     this.#known.delete(der);
     this.#known.add(der);

@@ -272,7 +272,7 @@ function compileRedirects(
   return { redirects: ordered, problems };
 }
 
-/** Also of itself. A parameter stands for every value, thus for a parameter as well. */
+/** Tells whether `one` applies to every request of `other`, also of itself; a parameter matches any parameter. */
 function takesAllOf(one: Redirect, other: Redirect): boolean {
   if (one.fromMethod !== other.fromMethod) return false;
   return redirectTarget(one, other.fromPath ?? "") !== undefined;

@@ -34,7 +34,7 @@ import { type FloorContext, inspectAttempt, inspectContract } from "./contracts.
 const MAX_EVENTS = 1000;
 /** So many are decoded at once, in a millisecond or two; more are decoded in steps. */
 const USUAL_EVENTS = 100;
-/** An Audit-ID that no record has is looked for in every segment of the journal. */
+/** Concurrent searches for records: an unknown Audit-ID is searched in every segment of the journal. */
 const MAX_LOOK_UPS = 4;
 
 const ID = { type: "string", maxLength: 256 };
@@ -116,7 +116,7 @@ async function inspectAudit(
   return floorResult(call, result, 200, found);
 }
 
-/** A record, or where it went. */
+/** Finds a record, or the place that retention moved it to. */
 async function look(ledger: AuditParts["ledger"], auditId: string) {
   const jws = await ledger.find(auditId);
   return { jws, where: jws === undefined ? await ledger.whereCut(auditId) : undefined };

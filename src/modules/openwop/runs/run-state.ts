@@ -226,7 +226,7 @@ function voterOf(value: unknown): unknown {
   return isRecord(value) ? (value["voter"] ?? value["userId"]) : undefined;
 }
 
-/** Below 2, readers take a run for one without events.   OpenWOP "version-negotiation" */
+/** The version of runs with an event log; below 2, clients expect a snapshot only.   OpenWOP "version-negotiation" */
 export const EVENT_LOG_SCHEMA_VERSION = 2;
 
 /** The snapshot of a run, which depends only on the run and its state. */
