@@ -50,7 +50,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
       });
       if (versions.size < 2) return found;
       const message = `nodes of versions ${[...versions].join(" and ")} serve side by side`;
-      const hint = "finish the upgrade: two neighbouring versions are meant to, for a while";
+      const hint = "end those of the older one: it need not understand what a newer one writes";
       return [...found, { ...place, severity: "note" as const, message, hint }];
     },
   },
