@@ -178,6 +178,9 @@ interface DaemonQuestion {
   readonly config: string;
 }
 
+/** A person is told of an answer that takes longer, such as one that a hung worker delays. */
+const LONG_MS = 3_000;
+
 /**
  * Sends a command to the daemon, and returns the result.
  * @throws CommandRefusal if no daemon runs, or it refuses
@@ -185,7 +188,7 @@ interface DaemonQuestion {
  */
 export async function askDaemon(
   { command, options = {}, config }: DaemonQuestion,
-  { directory }: Pick<Terminal, "directory">,
+  { directory, err }: Pick<Terminal, "directory"> & Partial<Pick<Terminal, "err">>,
 ): Promise<JsonRecord> {
   const file = resolve(directory, config);
   // The control path is the directory's, so a wrong file name could reach another deployment's daemon.
@@ -198,9 +201,15 @@ export async function askDaemon(
   }
   const path = controlPath(dirname(file));
   const question = JSON.stringify({ command, options });
-  const line = await askControl(path, question).catch((error: unknown) => {
-    throw new CommandRefusal(describe(error, config, findHolder(stateDirectory(dirname(file)))));
-  });
+  const announce = (): void => {
+    if (err?.isTerminal === true) err.write(`the daemon of ${config} is still busy with it\n`);
+  };
+  const timer = setTimeout(announce, LONG_MS);
+  const line = await askControl(path, question)
+    .catch((error: unknown) => {
+      throw new CommandRefusal(describe(error, config, findHolder(stateDirectory(dirname(file)))));
+    })
+    .finally(() => clearTimeout(timer));
   const answer = parseRecord(line) ?? {};
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
   const message = answer["message"];
