@@ -17,7 +17,6 @@ import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-syntax.ts";
-import { createLeaseWait, type LeaseWait } from "../state/lease-wait.ts";
 import type { Attributor } from "../state/records/ledger.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { ViewLease } from "../state/state.ts";
@@ -29,6 +28,7 @@ import { refuseLostSession } from "./caller/refuse-session.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Exchange } from "./exchange.ts";
 import { readCredentials } from "./gates/00-caller.ts";
+import { createLeaseWait, type LeaseWait } from "./gates/05-ledger.ts";
 import type { Gate } from "./gates/gate.ts";
 import type { Deadlines } from "./handling/deadlines.ts";
 import {

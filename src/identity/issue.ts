@@ -12,6 +12,7 @@ import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import { documentOctets, readAgentFile } from "./agent-file.ts";
 import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
 import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
+import { DEFAULT_VERIFICATION_PATH } from "./trust-posture.ts";
 
 /** The content of a Genesis, and the issuer's key. */
 interface GenesisOptions {
@@ -133,7 +134,7 @@ function signGenesis(options: GenesisOptions) {
     issuer_public_key: issuer.text,
     ...(agentPublicKey === undefined ? {} : { agent_public_key: agentPublicKey.text }),
     trust_tier: options.trustTier ?? 2,
-    verification_path: options.verificationPath ?? "org-asserted",
+    verification_path: options.verificationPath ?? DEFAULT_VERIFICATION_PATH,
   };
   const octets = signedOctets(unsigned);
   const agentId = hash("sha256", octets);

@@ -44,7 +44,8 @@ interface Decided<T> {
 }
 
 const DEFAULT_TIER = { value: 2, rule: "default" } as const;
-const DEFAULT_PATH = { value: "org-asserted", rule: "default" } as const;
+export const DEFAULT_VERIFICATION_PATH = "org-asserted";
+const DEFAULT_PATH = { value: DEFAULT_VERIFICATION_PATH, rule: "default" } as const;
 const NOTHING = { value: undefined, rule: "default" } as const;
 const VERIFICATION_PATHS: ReadonlySet<string> = new Set([
   "dns-anchored",

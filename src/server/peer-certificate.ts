@@ -37,7 +37,8 @@ export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
 export const NO_CERTIFICATE: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
-const REMEMBERED_INTERMEDIATES = 256;
+/** The most intermediate certificates that a process remembers. */
+export const MAX_INTERMEDIATES = 256;
 
 /** Builds the check; undefined if no client certificates are requested. */
 export function createPeerCheck(
@@ -69,7 +70,7 @@ type Intermediate = Pick<X509Certificate, "raw" | "subject" | "issuer">;
  * Workers exchange them, since each resumes the others' sessions.
  */
 export class Intermediates {
-  readonly #known = recentlyUsed<Intermediate>(REMEMBERED_INTERMEDIATES);
+  readonly #known = recentlyUsed<Intermediate>(MAX_INTERMEDIATES);
   readonly #onNew: (certificate: Buffer) => void;
 
   constructor(onNew: (certificate: Buffer) => void = () => {}) {

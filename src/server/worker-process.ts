@@ -26,9 +26,14 @@ interface WorkerProcessOptions {
   readonly onPassed: OnPassed;
 }
 
-interface WorkerExit {
+export interface WorkerExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+}
+
+/** Returns the signal or the exit code of an ended worker, for people. */
+export function describeExit({ code, signal }: WorkerExit): string {
+  return signal ?? `exit code ${code}`;
 }
 
 /** The descriptor of the link within the worker; Node's IPC channel has the one before. */

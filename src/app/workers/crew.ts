@@ -9,7 +9,12 @@ import { LinkGoneError } from "../../base/link.ts";
 import type { Log } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
+import {
+  describeExit,
+  type OnPassed,
+  type WorkerExit,
+  WorkerProcess,
+} from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
 import type { DaemonOptions } from "../build-daemon.ts";
@@ -245,7 +250,7 @@ export class Crew {
   }
 
   /** Replaces a serving worker that ended. */
-  #lost(member: CrewMember, exit: Awaited<WorkerProcess["exited"]>): void {
+  #lost(member: CrewMember, exit: WorkerExit): void {
     const { number, process, since } = member;
     if (this.#members.get(number) !== member) return;
     this.#members.delete(number);
@@ -253,7 +258,7 @@ export class Crew {
     if (this.#isEnding) return;
     const { code, signal } = exit;
     const fields = { event: "worker-lost", worker: number, pid: process.pid, code, signal };
-    this.#log.warn(fields, `worker ${number} has ended (${signal ?? `exit code ${code}`})`);
+    this.#log.warn(fields, `worker ${number} has ended (${describeExit(exit)})`);
     const hasLasted = Date.now() - Date.parse(since) > LASTING_MS;
     if (hasLasted) this.#failures.delete(number);
     this.#replaceLater(number);
@@ -302,10 +307,18 @@ export class Crew {
 }
 
 /** Returns why a worker did not start: a fault that it reported, or its end. */
-async function reasonOfEnd({ exited }: WorkerProcess, error: unknown): Promise<string> {
-  if (!(error instanceof LinkGoneError)) return `a worker could not begin: ${reasonOf(error)}`;
-  const { code, signal } = await exited;
-  return `a worker ended when it began (${signal ?? `exit code ${code}`})`;
+async function reasonOfEnd(process: WorkerProcess, error: unknown): Promise<string> {
+  const end = await endBehind(process, error);
+  if (end === undefined) return `a worker could not begin: ${reasonOf(error)}`;
+  return `a worker ended when it began (${end})`;
+}
+
+/** Describes the end of a worker whose answer is missing; undefined if it did not end but reported the error. */
+export async function endBehind(
+  { exited }: WorkerProcess,
+  error: unknown,
+): Promise<string | undefined> {
+  return error instanceof LinkGoneError ? describeExit(await exited) : undefined;
 }
 
 /** The time that a worker gets to end after its last answer. */

@@ -3,7 +3,6 @@
  * workers answer. Reload, drain, control socket, metrics and log concern the daemon as a whole.
  */
 import { randomBytes } from "node:crypto";
-import { LinkGoneError } from "../../base/link.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -26,7 +25,7 @@ import {
   watchState,
 } from "../server-state.ts";
 import { announce, reportingProblems } from "../start-report.ts";
-import { Crew, type CrewMember } from "./crew.ts";
+import { Crew, type CrewMember, endBehind } from "./crew.ts";
 import type {
   AdoptAnswer,
   BeginAnswer,
@@ -315,10 +314,10 @@ async function prepare({ node, process }: CrewMember, order: PrepareOrder): Prom
 }
 
 /** Describes the loss of a worker; a hung one is killed after half a minute, so its exit is the reason. */
-async function reasonOfLoss({ exited }: CrewMember["process"], error: unknown): Promise<string> {
-  if (!(error instanceof LinkGoneError)) return reasonOf(error);
-  const { code, signal } = await exited;
-  return `it has ended (${signal ?? `exit code ${code}`}) and is being replaced: reload once more`;
+async function reasonOfLoss(process: CrewMember["process"], error: unknown): Promise<string> {
+  const end = await endBehind(process, error);
+  if (end === undefined) return reasonOf(error);
+  return `it has ended (${end}) and is being replaced: reload once more`;
 }
 
 /** Returns each problem once, though every worker has found it. */

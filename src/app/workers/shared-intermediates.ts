@@ -3,9 +3,8 @@
  * has only the client's own certificate.   `[tls] client_auth`
  */
 import type { Link } from "../../base/link.ts";
-import { Intermediates } from "../../server/peer-certificate.ts";
-
-const MAX_REMEMBERED = 256;
+import { recentlyUsed } from "../../base/recently-used.ts";
+import { Intermediates, MAX_INTERMEDIATES } from "../../server/peer-certificate.ts";
 
 /** Returns a worker's certificates, initially `known`, and exchanges new ones with the other workers. */
 export function shareIntermediates(link: Link, known: readonly string[]): Intermediates {
@@ -18,21 +17,16 @@ export function shareIntermediates(link: Link, known: readonly string[]): Interm
 
 /** The certificates that a parent forwards between its workers, each as DER in base64. */
 export class PassedIntermediates {
-  readonly #known = new Set<string>();
+  readonly #known = recentlyUsed<true>(MAX_INTERMEDIATES);
 
   /** The most recent certificates, for a worker that starts. */
   get list(): readonly string[] {
-    return [...this.#known];
+    return [...this.#known.keys()];
   }
 
   /** Forwards a certificate to the other workers. */
   pass(der: string, others: Iterable<Link>): void {
-    this.#known.delete(der);
-    this.#known.add(der);
-    for (const oldest of this.#known) {
-      if (this.#known.size <= MAX_REMEMBERED) break;
-      this.#known.delete(oldest);
-    }
+    this.#known.set(der, true);
     for (const link of others) link.tell("intermediate", der);
   }
 }

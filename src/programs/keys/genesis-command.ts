@@ -16,6 +16,7 @@ import {
   USUAL_ZONE,
 } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
+import { DEFAULT_VERIFICATION_PATH } from "../../identity/trust-posture.ts";
 import { type Command, command, type Options, usage } from "../shell/command.ts";
 import { jsonText } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -48,7 +49,10 @@ const OPTIONS = {
   },
   "--governance-zone <zone>": { help: "where it may act", default: USUAL_ZONE },
   "--trust-tier <tier>": { help: "1, 2 or 3", default: "2", words: TRUST_TIERS },
-  "--verification-path <path>": { help: "how its identity was verified", default: "org-asserted" },
+  "--verification-path <path>": {
+    help: "how its identity was verified",
+    default: DEFAULT_VERIFICATION_PATH,
+  },
   "--agent-key [file]": "a key of its own, made if need be; default .agtp/keys/NAME.pem",
   "--out-dir <dir>": { help: "where the two files go", default: "agents" },
 } as const;
